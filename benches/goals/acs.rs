@@ -22,8 +22,16 @@ pub fn bench() -> Result<()> {
 
 fn measure(what: &str, mirror: &Path) -> Result<()> {
     let files = vintage_files(mirror)?;
-    let bytes = files.iter().map(|file| Ok(fs::metadata(file)?.len())).sum::<Result<u64>>()?;
-    println!("  {what}: {} files, {:.1} MB; home and mirror on one file system, page cache warm, {} threads", files.len(), bytes as f64 / 1e6, threads());
+    let bytes = files
+        .iter()
+        .map(|file| Ok(fs::metadata(file)?.len()))
+        .sum::<Result<u64>>()?;
+    println!(
+        "  {what}: {} files, {:.1} MB; home and mirror on one file system, page cache warm, {} threads",
+        files.len(),
+        bytes as f64 / 1e6,
+        threads()
+    );
     let home = corpus::folder().join("acs-home");
     let build = || {
         corpus::remove(&home)?;
@@ -38,7 +46,11 @@ fn measure(what: &str, mirror: &Path) -> Result<()> {
     }
     let pair = in_turn(ROUNDS, " s", build, || Ok(seconds(|| hash_all(&files))?.0))?;
     println!("    to a release            {}", pair.ours);
-    println!("    SHA-256 of the files    {}: {:.2} GB/s", pair.peer, bytes as f64 / 1e9 / pair.peer.median());
+    println!(
+        "    SHA-256 of the files    {}: {:.2} GB/s",
+        pair.peer,
+        bytes as f64 / 1e9 / pair.peer.median()
+    );
     println!("    ratio                   {}", pair.ratio);
     corpus::remove(&home)
 }
@@ -56,7 +68,10 @@ fn vintage_files(mirror: &Path) -> Result<Vec<PathBuf>> {
 
 /// Reads and hashes files, each by one thread, largest first.
 fn hash_all(files: &[PathBuf]) -> Result<BTreeSet<Digest>> {
-    let mut by_size = files.iter().map(|file| Ok((fs::metadata(file)?.len(), file))).collect::<Result<Vec<_>>>()?;
+    let mut by_size = files
+        .iter()
+        .map(|file| Ok((fs::metadata(file)?.len(), file)))
+        .collect::<Result<Vec<_>>>()?;
     by_size.sort();
     let (queue, digests) = (Mutex::new(by_size), Mutex::new(BTreeSet::new()));
     let work = || -> std::io::Result<()> {
@@ -71,12 +86,17 @@ fn hash_all(files: &[PathBuf]) -> Result<BTreeSet<Digest>> {
                     length => hasher.update(&buffer[..length]),
                 }
             }
-            digests.lock().expect("no thread panics").insert(hasher.finish());
+            digests
+                .lock()
+                .expect("no thread panics")
+                .insert(hasher.finish());
         }
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("no thread panics"))
     })?;
     Ok(digests.into_inner()?)
 }
@@ -86,7 +106,10 @@ fn snapshots(home: &Path) -> Result<BTreeSet<Digest>> {
     let mut digests = BTreeSet::new();
     for source in fs::read_dir(home.join("snapshots"))? {
         for snapshot in fs::read_dir(source?.path())? {
-            let name = snapshot?.file_name().into_string().map_err(|_| "a snapshot has an odd name")?;
+            let name = snapshot?
+                .file_name()
+                .into_string()
+                .map_err(|_| "a snapshot has an odd name")?;
             digests.insert(name.split('-').next().unwrap_or_default().parse()?);
         }
     }

@@ -1,4 +1,5 @@
-//! Processor time of an answer with the metrics of an area, against servers that people put before the same rows.
+//! Processor time of an answer with the metrics of an area, against servers that people put before
+//! the same rows.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +17,8 @@ use crate::{Result, Skipped, corpus};
 const ROUNDS: usize = 5;
 /// Areas that each server is asked for in a round.
 const AREAS: usize = 500;
-/// How often we are asked for each in a round: the system counts a process's time in hundredths of a second.
+/// How often we are asked for each in a round: the system counts a process's time in hundredths of
+/// a second.
 const REPEATS: usize = 20;
 /// Clock ticks in a second, the same on every Linux.
 const TICKS: f64 = 100.0;
@@ -27,13 +29,29 @@ pub fn bench() -> Result<()> {
     let home = corpus::home()?;
     let (tables, release) = (corpus::folder().join("answers"), release(&home)?);
     corpus::remove(&tables)?;
-    finish(python("answers_tables.py", "duckdb")?.arg(&release).arg(&tables), &[0])?;
+    finish(
+        python("answers_tables.py", "duckdb")?
+            .arg(&release)
+            .arg(&tables),
+        &[0],
+    )?;
     let zctas = corpus::zctas(&corpus::mirror()?)?;
-    let areas: Vec<String> = (0..AREAS).map(|number| zctas[number * 7_919 % zctas.len()].clone()).collect();
+    let areas: Vec<String> = (0..AREAS)
+        .map(|number| zctas[number * 7_919 % zctas.len()].clone())
+        .collect();
     let (server, key) = (serve(&home, None, &[])?, key_header(&home)?);
-    let ours = Asked { server, headers: key, path: |zcta| format!("/v1/geo-demographics/locations/{zcta}") };
-    let expected = areas.iter().map(|zcta| ours.figures(zcta)).collect::<Result<Vec<_>>>()?;
-    println!("  {AREAS} profiles; of each every server has the same metrics, values, margins and record ids");
+    let ours = Asked {
+        server,
+        headers: key,
+        path: |zcta| format!("/v1/geo-demographics/locations/{zcta}"),
+    };
+    let expected = areas
+        .iter()
+        .map(|zcta| ours.figures(zcta))
+        .collect::<Result<Vec<_>>>()?;
+    println!(
+        "  {AREAS} profiles; of each every server has the same metrics, values, margins and record ids"
+    );
     for (name, start) in PEERS {
         let peer = match start(&tables, &areas[0]) {
             Err(error) if error.is::<Skipped>() => {
@@ -47,36 +65,70 @@ pub fn bench() -> Result<()> {
                 return Err(format!("{name} has other figures for {zcta}").into());
             }
         }
-        let pair = in_turn(ROUNDS, " µs", || peer.cost(&areas, 1), || ours.cost(&areas, REPEATS))?;
-        println!("    {name:<22}  {}; pubdata serve {}; ratio {}", pair.ours, pair.peer, pair.ratio);
+        let pair = in_turn(
+            ROUNDS,
+            " µs",
+            || peer.cost(&areas, 1),
+            || ours.cost(&areas, REPEATS),
+        )?;
+        println!(
+            "    {name:<22}  {}; pubdata serve {}; ratio {}",
+            pair.ours, pair.peer, pair.ratio
+        );
         if let Err(missing) = require(&[("wrk", "-v")]) {
             println!("    over {CONNECTIONS} connections: skipped: {missing}");
             continue;
         }
-        let (of_peer, of_ours) = (peer.load(&areas, &tables.join("peer.lua"))?, ours.load(&areas, &tables.join("ours.lua"))?);
-        let pair = in_turn(ROUNDS, " µs", || peer.cost_under(&of_peer), || ours.cost_under(&of_ours))?;
-        println!("      over {CONNECTIONS} connections  {}; pubdata serve {}; ratio {}", pair.ours, pair.peer, pair.ratio);
+        let (of_peer, of_ours) = (
+            peer.load(&areas, &tables.join("peer.lua"))?,
+            ours.load(&areas, &tables.join("ours.lua"))?,
+        );
+        let pair = in_turn(
+            ROUNDS,
+            " µs",
+            || peer.cost_under(&of_peer),
+            || ours.cost_under(&of_ours),
+        )?;
+        println!(
+            "      over {CONNECTIONS} connections  {}; pubdata serve {}; ratio {}",
+            pair.ours, pair.peer, pair.ratio
+        );
     }
     corpus::remove(&tables)
 }
 
 type Start = fn(&Path, &str) -> Result<Asked>;
 
-const PEERS: [(&str, Start); 3] = [("DuckDB in uvicorn", duckdb), ("datasette", datasette), ("roapi", roapi)];
+const PEERS: [(&str, Start); 3] = [
+    ("DuckDB in uvicorn", duckdb),
+    ("datasette", datasette),
+    ("roapi", roapi),
+];
 
 fn duckdb(tables: &Path, zcta: &str) -> Result<Asked> {
     let address = free_address()?;
-    let mut command = python("answers_duckdb.py", "duckdb, httptools, orjson, uvicorn, uvloop")?;
+    let mut command = python(
+        "answers_duckdb.py",
+        "duckdb, httptools, orjson, uvicorn, uvloop",
+    )?;
     command.arg(tables.join("profile.parquet")).arg(&address);
     Asked::start(&mut command, &address, |zcta| format!("/{zcta}"), zcta)
 }
 
 fn datasette(tables: &Path, zcta: &str) -> Result<Asked> {
     let address = free_address()?;
-    let mut command = python("answers_datasette.py", "datasette, httptools, uvicorn, uvloop")?;
+    let mut command = python(
+        "answers_datasette.py",
+        "datasette, httptools, uvicorn, uvloop",
+    )?;
     command.arg(tables.join("profile.db")).arg(&address);
     // Without what a page needs: the number of all rows.
-    Asked::start(&mut command, &address, |zcta| format!("/profile/profile.json?_shape=array&_size=50&_nocount=1&zcta__exact={zcta}"), zcta)
+    Asked::start(
+        &mut command,
+        &address,
+        |zcta| format!("/profile/profile.json?_shape=array&_size=50&_nocount=1&zcta__exact={zcta}"),
+        zcta,
+    )
 }
 
 fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
@@ -89,8 +141,22 @@ fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
     let mut table = OsString::from("profile=");
     table.push(tables.join("profile.parquet"));
     let mut command = Command::new(program);
-    command.args(["--addr-http", &address, "--addr-postgres", &free_address()?, "--table"]).arg(table).env("RUST_LOG", "error");
-    Asked::start(&mut command, &address, |zcta| format!("/api/tables/profile?filter[zcta]=%27{zcta}%27"), zcta)
+    command
+        .args([
+            "--addr-http",
+            &address,
+            "--addr-postgres",
+            &free_address()?,
+            "--table",
+        ])
+        .arg(table)
+        .env("RUST_LOG", "error");
+    Asked::start(
+        &mut command,
+        &address,
+        |zcta| format!("/api/tables/profile?filter[zcta]=%27{zcta}%27"),
+        zcta,
+    )
 }
 
 /// Metric, value, margin of error and record id.
@@ -104,10 +170,19 @@ struct Asked {
 }
 
 impl Asked {
-    fn start(command: &mut Command, address: &str, path: fn(&str) -> String, zcta: &str) -> Result<Self> {
+    fn start(
+        command: &mut Command,
+        address: &str,
+        path: fn(&str) -> String,
+        zcta: &str,
+    ) -> Result<Self> {
         // They print requests that came too early.
         command.stderr(std::process::Stdio::null());
-        Ok(Self { server: Server::start(command, address, &path(zcta))?, headers: String::new(), path })
+        Ok(Self {
+            server: Server::start(command, address, &path(zcta))?,
+            headers: String::new(),
+            path,
+        })
     }
 
     /// What the rows of an area say, sorted by metric.
@@ -115,18 +190,39 @@ impl Asked {
         let path = (self.path)(zcta);
         let answer = Client::connect(&self.server.address)?.get(&path, &self.headers)?;
         if answer.status != 200 {
-            return Err(format!("{path}: status {}: {}", answer.status, String::from_utf8_lossy(&answer.body)).into());
+            return Err(format!(
+                "{path}: status {}: {}",
+                answer.status,
+                String::from_utf8_lossy(&answer.body)
+            )
+            .into());
         }
         let body: Value = serde_json::from_slice(&answer.body)?;
         let rows: Vec<&Value> = match &body {
             Value::Array(rows) => rows.iter().collect(),
-            _ => body["data"]["summary"].as_object().into_iter().flat_map(|summary| summary.values()).collect(),
+            _ => body["data"]["summary"]
+                .as_object()
+                .into_iter()
+                .flat_map(|summary| summary.values())
+                .collect(),
         };
         let figure = |row: &Value| {
-            let metric = row["metric"].as_str().or_else(|| row["key"].as_str())?.to_owned();
-            Some((metric, row["value"].as_f64(), row["moe"].as_f64(), row["record_id"].as_str()?.to_owned()))
+            let metric = row["metric"]
+                .as_str()
+                .or_else(|| row["key"].as_str())?
+                .to_owned();
+            Some((
+                metric,
+                row["value"].as_f64(),
+                row["moe"].as_f64(),
+                row["record_id"].as_str()?.to_owned(),
+            ))
         };
-        let mut figures = rows.into_iter().map(figure).collect::<Option<Vec<_>>>().ok_or_else(|| format!("{path}: a row without metric or record id"))?;
+        let mut figures = rows
+            .into_iter()
+            .map(figure)
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| format!("{path}: a row without metric or record id"))?;
         if figures.is_empty() {
             return Err(format!("{path}: no rows").into());
         }
@@ -136,7 +232,11 @@ impl Asked {
 
     /// The same requests, for many connections.
     fn load(&self, areas: &[String], script: &Path) -> Result<Load> {
-        Load::new(script.to_owned(), areas.iter().map(|zcta| (self.path)(zcta)), &self.headers)
+        Load::new(
+            script.to_owned(),
+            areas.iter().map(|zcta| (self.path)(zcta)),
+            &self.headers,
+        )
     }
 
     /// Processor time of the server for each answer over many connections, in microseconds.

@@ -1,5 +1,6 @@
-//! The input of the benches: a mirror of the publishers' sites made from real files, a Census corpus of published size, and a home with
-//! the mirror's release. Kept below `target/tmp` from one call to the next, the release excepted.
+//! The input of the benches: a mirror of the publishers' sites made from real files, a Census
+//! corpus of published size, and a home with the mirror's release. Kept below `target/tmp` from one
+//! call to the next, the release excepted.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -13,7 +14,8 @@ use crate::{Result, Skipped};
 /// Where the vintage that is measured lies on a mirror.
 pub const VINTAGE: &str = "www2.census.gov/programs-surveys/acs/summary_file/2023/table-based-SF";
 
-/// Synthetic rows added to a table; with them a table of one line has the size that the Bureau's has (18 MB).
+/// Synthetic rows added to a table; with them a table of one line has the size that the Bureau's
+/// has (18 MB).
 const SYNTHETIC_ROWS: u64 = 620_000;
 
 /// B17001 is not published for block groups, so that its file has fewer rows.
@@ -25,9 +27,16 @@ pub fn folder() -> PathBuf {
 
 /// The folder of real agency files.
 pub fn shared_data() -> Result<PathBuf> {
-    let data = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let data = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
     if !data.is_dir() || !data.join("../bin/make-mirror").is_file() {
-        return Err(Skipped(format!("no real files at {}; set PUBDATA_SHARED_DATA", data.display())).into());
+        return Err(Skipped(format!(
+            "no real files at {}; set PUBDATA_SHARED_DATA",
+            data.display()
+        ))
+        .into());
     }
     Ok(data)
 }
@@ -49,15 +58,19 @@ pub fn mirror() -> Result<PathBuf> {
     Ok(mirror)
 }
 
-/// The sample's Census files with rows appended up to the size of the published ones: the sample lacks most block groups, which are most
-/// of the bytes. The added rows have the layout of block groups, of a state that does not exist (99), and random counts.
+/// The sample's Census files with rows appended up to the size of the published ones: the sample
+/// lacks most block groups, which are most of the bytes. The added rows have the layout of block
+/// groups, of a state that does not exist (99), and random counts.
 pub fn published_size_mirror() -> Result<PathBuf> {
     let (sample, large) = (mirror()?, folder().join("published-size"));
     if large.join(".pubdata-mirror").is_file() {
         return Ok(large);
     }
     for part in ["data/5YRData", "documentation"] {
-        let (from, to) = (sample.join(VINTAGE).join(part), large.join(VINTAGE).join(part));
+        let (from, to) = (
+            sample.join(VINTAGE).join(part),
+            large.join(VINTAGE).join(part),
+        );
         fs::create_dir_all(&to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
@@ -69,14 +82,26 @@ pub fn published_size_mirror() -> Result<PathBuf> {
         }
     }
     // Last: it says that the corpus is complete, and that row floors do not apply.
-    fs::copy(sample.join(".pubdata-mirror"), large.join(".pubdata-mirror"))?;
+    fs::copy(
+        sample.join(".pubdata-mirror"),
+        large.join(".pubdata-mirror"),
+    )?;
     Ok(large)
 }
 
 fn append_block_groups(table: &Path) -> Result<()> {
     let content = fs::read_to_string(table)?;
-    let cells = content.lines().next().unwrap_or_default().matches('|').count();
-    let rows = if table.ends_with("acsdt5y2023-b17001.dat") { SYNTHETIC_ROWS_B17001 } else { SYNTHETIC_ROWS };
+    let cells = content
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .matches('|')
+        .count();
+    let rows = if table.ends_with("acsdt5y2023-b17001.dat") {
+        SYNTHETIC_ROWS_B17001
+    } else {
+        SYNTHETIC_ROWS
+    };
     let mut file = BufWriter::with_capacity(1 << 20, File::options().append(true).open(table)?);
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     for row in 0..rows {
@@ -106,7 +131,14 @@ fn make_home(mirror: &Path) -> Result<PathBuf> {
     let home = folder().join("home");
     remove(&home)?;
     // 10: some records are in quarantine; 30: the mirror does not have the files of all publishers.
-    finish(pubdata(&["run"]).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10, 30])?;
+    finish(
+        pubdata(&["run"])
+            .arg("--mirror")
+            .arg(mirror)
+            .arg("--home")
+            .arg(&home),
+        &[0, 10, 30],
+    )?;
     Ok(home)
 }
 
@@ -120,6 +152,20 @@ pub fn remove(folder: &Path) -> Result<()> {
 
 /// The ZCTAs of the vintage, from its population table.
 pub fn zctas(mirror: &Path) -> Result<Vec<String>> {
-    let table = fs::read_to_string(mirror.join(VINTAGE).join("data/5YRData/acsdt5y2023-b01003.dat"))?;
-    Ok(table.lines().filter_map(|line| Some(line.strip_prefix("860Z200US")?.split('|').next()?.to_owned())).collect())
+    let table = fs::read_to_string(
+        mirror
+            .join(VINTAGE)
+            .join("data/5YRData/acsdt5y2023-b01003.dat"),
+    )?;
+    Ok(table
+        .lines()
+        .filter_map(|line| {
+            Some(
+                line.strip_prefix("860Z200US")?
+                    .split('|')
+                    .next()?
+                    .to_owned(),
+            )
+        })
+        .collect())
 }

@@ -25,8 +25,9 @@ const REQUESTS: usize = 1_000;
 /// Registrants with over eight million figures and statement lines.
 const REGISTRANTS: usize = 2_400;
 
-/// Builds a release of a quarterly archive of Sunbiz in an empty home, against the same archive's content through SHA-256, watches the most
-/// memory of the build, and asks the server for names, against the profile of a ZCTA in the same release.
+/// Builds a release of a quarterly archive of Sunbiz in an empty home, against the same archive's
+/// content through SHA-256, watches the most memory of the build, and asks the server for names,
+/// against the profile of a ZCTA in the same release.
 pub fn bench() -> Result<()> {
     let entities = entities_corpus::entities()?;
     let mirror = entities_corpus::mirror(entities)?;
@@ -41,12 +42,33 @@ pub fn bench() -> Result<()> {
     );
     corpus::remove(&home)?;
     let (building, peak) = seconds(|| memory::peak_in(&home, PIPELINE, &mirror))?;
-    println!("    to a release                {building:.1} s: {:.0} records/s; peak memory {peak:.0} MB", entities as f64 / building);
-    println!("    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}", building / hashing);
-    // Beside it the data of profiles and schools, from the sample of real files, and the facts of many registrants.
+    println!(
+        "    to a release                {building:.1} s: {:.0} records/s; peak memory {peak:.0} MB",
+        entities as f64 / building
+    );
+    println!(
+        "    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}",
+        building / hashing
+    );
+    // Beside it the data of profiles and schools, from the sample of real files, and the facts of
+    // many registrants.
     let (profiles, facts) = (corpus::mirror()?, facts_corpus::mirror(REGISTRANTS)?);
-    for (pipelines, mirror) in [(&["census.acs5", "census.gazetteer", "nces.ccd_directory"][..], &profiles), (&["sec.financials", "sec.submissions"], &facts)] {
-        finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10, 30])?;
+    for (pipelines, mirror) in [
+        (
+            &["census.acs5", "census.gazetteer", "nces.ccd_directory"][..],
+            &profiles,
+        ),
+        (&["sec.financials", "sec.submissions"], &facts),
+    ] {
+        finish(
+            pubdata(&["run"])
+                .args(pipelines)
+                .arg("--mirror")
+                .arg(mirror)
+                .arg("--home")
+                .arg(&home),
+            &[0, 10, 30],
+        )?;
     }
     println!(
         "    beside it                   the Census and school samples, and {} figures and statement lines of {REGISTRANTS} registrants",
@@ -59,8 +81,14 @@ pub fn bench() -> Result<()> {
 /// Published figures and statement lines.
 fn facts_in(home: &Path) -> Result<u64> {
     let manifest: Value = serde_json::from_slice(&fs::read(release(home)?.join("manifest.json"))?)?;
-    let rows =
-        |dataset_id: &str| -> u64 { manifest["datasets"][dataset_id]["parts"].as_array().into_iter().flatten().filter_map(|part| part["rows"].as_u64()).sum() };
+    let rows = |dataset_id: &str| -> u64 {
+        manifest["datasets"][dataset_id]["parts"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part["rows"].as_u64())
+            .sum()
+    };
     Ok(rows("sec.financial_value") + rows("sec.statement_line"))
 }
 
@@ -68,54 +96,108 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
     let begin = |what: &str| -> Result<Server> {
         let server = serve(home, None, &[])?;
         let (now, most) = server.memory()?;
-        println!("    {what:<27} {:.1} s; resident {:.0} MB, at most {:.0} MB", server.ready_seconds, now / 1e6, most / 1e6);
+        println!(
+            "    {what:<27} {:.1} s; resident {:.0} MB, at most {:.0} MB",
+            server.ready_seconds,
+            now / 1e6,
+            most / 1e6
+        );
         Ok(server)
     };
     drop(begin("server ready, first start")?);
     let server = begin("server ready, started again")?;
     let key = key_header(home)?;
-    let zctas: Vec<String> = corpus::zctas(profiles)?.into_iter().map(|zcta| format!("/v1/geo-demographics/locations/{zcta}")).collect();
-    let profile: Vec<String> = (0..REQUESTS).map(|number| zctas[number * 31 % zctas.len()].clone()).collect();
+    let zctas: Vec<String> = corpus::zctas(profiles)?
+        .into_iter()
+        .map(|zcta| format!("/v1/geo-demographics/locations/{zcta}"))
+        .collect();
+    let profile: Vec<String> = (0..REQUESTS)
+        .map(|number| zctas[number * 31 % zctas.len()].clone())
+        .collect();
     let names = asked_names(entities)?;
     let mut kinds: Vec<(String, Vec<String>)> = KINDS
         .into_iter()
-        .flat_map(|(kind, write)| LIMITS.map(|limit| (format!("{kind}, {limit}"), names.iter().map(|name| search_path(&write(name), limit)).collect())))
+        .flat_map(|(kind, write)| {
+            LIMITS.map(|limit| {
+                (
+                    format!("{kind}, {limit}"),
+                    names
+                        .iter()
+                        .map(|name| search_path(&write(name), limit))
+                        .collect(),
+                )
+            })
+        })
         .collect();
     let schools = near_schools(&server, &key, &profile)?;
-    println!("    {} of {} areas have 25 schools within 50 miles", schools.len(), profile.len());
+    println!(
+        "    {} of {} areas have 25 schools within 50 miles",
+        schools.len(),
+        profile.len()
+    );
     kinds.push(("schools nearby, 25".to_owned(), schools));
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); kinds.len() + 1];
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
     for round in 0..=ROUNDS {
         let of_profile = ask(&server, &key, &profile)?;
-        let of_kinds = kinds.iter().map(|(_, paths)| ask(&server, &key, paths)).collect::<Result<Vec<_>>>()?;
+        let of_kinds = kinds
+            .iter()
+            .map(|(_, paths)| ask(&server, &key, paths))
+            .collect::<Result<Vec<_>>>()?;
         // The first round is not counted.
         if round > 0 {
-            of_kinds.iter().zip(&mut ratios).for_each(|(times, ratios)| ratios.push(p99(times) / p99(&of_profile)));
-            of_kinds.into_iter().chain([of_profile]).zip(&mut samples).for_each(|(times, all)| all.extend(times));
+            of_kinds
+                .iter()
+                .zip(&mut ratios)
+                .for_each(|(times, ratios)| ratios.push(p99(times) / p99(&of_profile)));
+            of_kinds
+                .into_iter()
+                .chain([of_profile])
+                .zip(&mut samples)
+                .for_each(|(times, all)| all.extend(times));
         }
     }
-    let line = |name: &str, times: &[f64], ratio: &str| println!("    {name:<27} median {:.0} µs, p99 {:.0} µs{ratio}", median(times), p99(times));
+    let line = |name: &str, times: &[f64], ratio: &str| {
+        println!(
+            "    {name:<27} median {:.0} µs, p99 {:.0} µs{ratio}",
+            median(times),
+            p99(times)
+        )
+    };
     line("profile", &samples[kinds.len()], "");
     for (number, (kind, _)) in kinds.iter().enumerate() {
-        line(kind, &samples[number], &format!("; p99 ratio {}", Figures::new(ratios[number].clone(), "")));
+        line(
+            kind,
+            &samples[number],
+            &format!("; p99 ratio {}", Figures::new(ratios[number].clone(), "")),
+        );
     }
     Ok(())
 }
 
 /// Names from all over the archive: a prime step. A search needs two characters.
 fn asked_names(entities: u64) -> Result<Vec<String>> {
-    let names = entities_corpus::names((0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities))?;
-    Ok(names.into_iter().filter(|name| words(name, 1).len() > 1).take(REQUESTS).collect())
+    let names = entities_corpus::names(
+        (0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities),
+    )?;
+    Ok(names
+        .into_iter()
+        .filter(|name| words(name, 1).len() > 1)
+        .take(REQUESTS)
+        .collect())
 }
 
-/// Seconds until a server with so many entities is ready for the first time, and medians in microseconds of each kind of search for 25 names.
+/// Seconds until a server with so many entities is ready for the first time, and medians in
+/// microseconds of each kind of search for 25 names.
 pub fn medians(home: &Path, entities: u64) -> Result<(f64, Vec<(&'static str, f64)>)> {
     let server = serve(home, None, &[])?;
     let (key, names) = (key_header(home)?, asked_names(entities)?);
     let mut medians = Vec::new();
     for (kind, write) in KINDS {
-        let paths: Vec<String> = names.iter().map(|name| search_path(&write(name), LIMITS[0])).collect();
+        let paths: Vec<String> = names
+            .iter()
+            .map(|name| search_path(&write(name), LIMITS[0]))
+            .collect();
         ask(&server, &key, &paths)?;
         medians.push((kind, median(&ask(&server, &key, &paths)?)));
     }
@@ -125,14 +207,17 @@ pub fn medians(home: &Path, entities: u64) -> Result<(f64, Vec<(&'static str, f6
 /// What people type, made from a record's name.
 type Write = fn(&str) -> String;
 
-/// Results that are asked for: as many as are given by default, and what a list under a search field shows.
+/// Results that are asked for: as many as are given by default, and what a list under a search
+/// field shows.
 const LIMITS: [usize; 2] = [25, 5];
 
 const KINDS: [(&str, Write); 5] = [
     ("the whole name", str::to_owned),
     ("its first two words", |name| words(name, 2)),
     ("its first word", |name| words(name, 1)),
-    ("words in another order", |name| name.split(' ').rev().collect::<Vec<_>>().join(" ")),
+    ("words in another order", |name| {
+        name.split(' ').rev().collect::<Vec<_>>().join(" ")
+    }),
     ("a letter missing", misspelt),
 ];
 
@@ -142,21 +227,42 @@ fn words(name: &str, count: usize) -> String {
 
 /// Without the third letter of the longest word.
 fn misspelt(name: &str) -> String {
-    let longest = name.split(' ').max_by_key(|word| word.len()).unwrap_or_default();
-    let cut: String = longest.chars().enumerate().filter(|(place, _)| *place != 2).map(|(_, letter)| letter).collect();
+    let longest = name
+        .split(' ')
+        .max_by_key(|word| word.len())
+        .unwrap_or_default();
+    let cut: String = longest
+        .chars()
+        .enumerate()
+        .filter(|(place, _)| *place != 2)
+        .map(|(_, letter)| letter)
+        .collect();
     name.replacen(longest, &cut, 1)
 }
 
 fn search_path(name: &str, limit: usize) -> String {
-    let encoded: String = name.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect();
+    let encoded: String = name
+        .bytes()
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect();
     format!("/v1/business/search?state=FL&limit={limit}&name={encoded}")
 }
 
-/// Paths of the schools near areas, where as many are there as one answer has: the sample has few schools.
+/// Paths of the schools near areas, where as many are there as one answer has: the sample has few
+/// schools.
 fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<String>> {
     let mut client = Client::connect(&server.address)?;
     let mut found = Vec::new();
-    for path in profiles.iter().map(|profile| format!("{profile}/schools?radius_mi=50")) {
+    for path in profiles
+        .iter()
+        .map(|profile| format!("{profile}/schools?radius_mi=50"))
+    {
         let answer = client.get(&path, key)?;
         let body: Value = serde_json::from_slice(&answer.body)?;
         match answer.status {
@@ -178,7 +284,12 @@ fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
         let begun = Instant::now();
         let answer = client.get(path, key)?;
         if answer.status != 200 {
-            return Err(format!("{path}: status {}: {}", answer.status, String::from_utf8_lossy(&answer.body)).into());
+            return Err(format!(
+                "{path}: status {}: {}",
+                answer.status,
+                String::from_utf8_lossy(&answer.body)
+            )
+            .into());
         }
         Ok(begun.elapsed().as_secs_f64() * 1e6)
     };
@@ -203,7 +314,8 @@ fn p99(times: &[f64]) -> f64 {
 fn hash(archive: &Path) -> Result<u64> {
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || -> std::result::Result<(), String> {
-        let mut archive = ZipArchive::new(File::open(archive).map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
+        let mut archive = ZipArchive::new(File::open(archive).map_err(|error| error.to_string())?)
+            .map_err(|error| error.to_string())?;
         let mut buffer = vec![0; 1 << 20];
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +325,9 @@ fn hash(archive: &Path) -> Result<u64> {
             let mut member = archive.by_index(index).map_err(|error| error.to_string())?;
             let mut hasher = Hasher::default();
             loop {
-                let read = member.read(&mut buffer).map_err(|error| error.to_string())?;
+                let read = member
+                    .read(&mut buffer)
+                    .map_err(|error| error.to_string())?;
                 if read == 0 {
                     break;
                 }
@@ -225,7 +339,9 @@ fn hash(archive: &Path) -> Result<u64> {
     };
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
-        running.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+        running
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("no thread panics"))
     })?;
     Ok(bytes.into_inner())
 }

@@ -1,5 +1,6 @@
-//! A quarterly archive of Sunbiz of any size. SYNTHETIC: each record is a real one of a daily file under a fictional number (`99` behind the letter), with names, people and
-//! house numbers put together from several real records. Equal numbers of records are equal bytes.
+//! A quarterly archive of Sunbiz of any size. SYNTHETIC: each record is a real one of a daily file
+//! under a fictional number (`99` behind the letter), with names, people and house numbers put
+//! together from several real records. Equal numbers of records are equal bytes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,9 +14,11 @@ use zip::{DateTime, ZipArchive, ZipWriter};
 use crate::Result;
 use crate::corpus::{folder, remove, shared_data};
 
-/// Records of the archive; `PUBDATA_BENCH_ENTITIES` sets another number than that of the published one, about.
+/// Records of the archive; `PUBDATA_BENCH_ENTITIES` sets another number than that of the published
+/// one, about.
 pub fn entities() -> Result<u64> {
-    Ok(std::env::var("PUBDATA_BENCH_ENTITIES").map_or(Ok(10_000_000), |entities| entities.parse())?)
+    Ok(std::env::var("PUBDATA_BENCH_ENTITIES")
+        .map_or(Ok(10_000_000), |entities| entities.parse())?)
 }
 
 const HOST: &str = "sftp.floridados.gov/doc/quarterly/cor";
@@ -24,7 +27,8 @@ const DAILY: &str = "general/business/20230929c.txt";
 const RECORD_BYTES: usize = 1_440;
 const MEMBERS: u64 = 10;
 
-/// Places of a record, counted from 0: the layout that `pipelines/business/fl_sunbiz.toml` declares.
+/// Places of a record, counted from 0: the layout that `pipelines/business/fl_sunbiz.toml`
+/// declares.
 const NAME: std::ops::Range<usize> = 12..204;
 const STATUS: usize = 204;
 const FEI: std::ops::Range<usize> = 480..494;
@@ -52,8 +56,11 @@ pub fn mirror(entities: u64) -> Result<PathBuf> {
     let daily = fs::read(shared_data()?.join(DAILY))?;
     let real = Real::new(&daily);
     let part = |digit: u64| mirror.join(HOST).join(format!("cordata{digit}.part"));
-    // Each member is packed by a thread of its own; its compressed bytes are then copied as they are.
-    (0..MEMBERS).into_par_iter().try_for_each(|digit| write_member(&part(digit), digit, entities, &real).map_err(|error| error.to_string()))?;
+    // Each member is packed by a thread of its own; its compressed bytes are then copied as they
+    // are.
+    (0..MEMBERS).into_par_iter().try_for_each(|digit| {
+        write_member(&part(digit), digit, entities, &real).map_err(|error| error.to_string())
+    })?;
     let mut whole = ZipWriter::new(BufWriter::new(File::create(archive(&mirror))?));
     for digit in 0..MEMBERS {
         let mut one = ZipArchive::new(File::open(part(digit))?)?;
@@ -61,7 +68,10 @@ pub fn mirror(entities: u64) -> Result<PathBuf> {
         fs::remove_file(part(digit))?;
     }
     whole.finish()?.flush()?;
-    fs::write(mirror.join("SYNTHETIC.md"), "Every record of this mirror is synthetic: see benches/goals/entities_corpus.rs.\n")?;
+    fs::write(
+        mirror.join("SYNTHETIC.md"),
+        "Every record of this mirror is synthetic: see benches/goals/entities_corpus.rs.\n",
+    )?;
     fs::write(mirror.join(MARKER), "# Synthetic records.\nsample = true\n")?;
     Ok(mirror)
 }
@@ -70,7 +80,10 @@ pub fn mirror(entities: u64) -> Result<PathBuf> {
 fn write_member(path: &Path, digit: u64, entities: u64, real: &Real<'_>) -> Result<()> {
     let mut member = ZipWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?));
     let day = DateTime::from_date_and_time(2026, 10, 1, 6, 0, 0)?;
-    let options = SimpleFileOptions::default().compression_level(Some(1)).large_file(true).last_modified_time(day);
+    let options = SimpleFileOptions::default()
+        .compression_level(Some(1))
+        .large_file(true)
+        .last_modified_time(day);
     member.start_file(format!("cordata{digit}.txt"), options)?;
     let mut lines = Vec::with_capacity(1 << 20);
     let mut number = digit;
@@ -91,7 +104,9 @@ fn write_member(path: &Path, digit: u64, entities: u64, real: &Real<'_>) -> Resu
 pub fn names(numbers: impl Iterator<Item = u64>) -> Result<Vec<String>> {
     let daily = fs::read(shared_data()?.join(DAILY))?;
     let real = Real::new(&daily);
-    Ok(numbers.map(|number| String::from_utf8_lossy(&real.name(number)).into_owned()).collect())
+    Ok(numbers
+        .map(|number| String::from_utf8_lossy(&real.name(number)).into_owned())
+        .collect())
 }
 
 /// What the real records are taken apart into.
@@ -106,25 +121,56 @@ struct Real<'r> {
 
 impl<'r> Real<'r> {
     fn new(daily: &'r [u8]) -> Self {
-        let records: Vec<&[u8]> = daily.split(|byte| *byte == b'\n').filter(|record| record.len() == RECORD_BYTES).collect();
-        let words = |record: &&'r [u8]| -> Vec<&'r [u8]> { record[NAME].split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect() };
+        let records: Vec<&[u8]> = daily
+            .split(|byte| *byte == b'\n')
+            .filter(|record| record.len() == RECORD_BYTES)
+            .collect();
+        let words = |record: &&'r [u8]| -> Vec<&'r [u8]> {
+            record[NAME]
+                .split(|byte| *byte == b' ')
+                .filter(|word| !word.is_empty())
+                .collect()
+        };
         let unique = |texts: BTreeSet<&'r [u8]>| texts.into_iter().collect();
         let persons = || records.iter().filter(|record| record[AGENT_TYPE] == b'P');
         Self {
-            first_words: unique(records.iter().filter_map(|record| words(record).first().copied()).collect()),
-            last_words: unique(records.iter().map(words).filter(|words| words.len() > 2).map(|words| words[words.len() - 2]).collect()),
+            first_words: unique(
+                records
+                    .iter()
+                    .filter_map(|record| words(record).first().copied())
+                    .collect(),
+            ),
+            last_words: unique(
+                records
+                    .iter()
+                    .map(words)
+                    .filter(|words| words.len() > 2)
+                    .map(|words| words[words.len() - 2])
+                    .collect(),
+            ),
             last_names: unique(persons().map(|record| &record[AGENT..AGENT + 20]).collect()),
-            first_names: unique(persons().map(|record| &record[AGENT + 20..AGENT + 34]).collect()),
+            first_names: unique(
+                persons()
+                    .map(|record| &record[AGENT + 20..AGENT + 34])
+                    .collect(),
+            ),
             records,
         }
     }
 
-    /// The name of the record of a number: words of other names before the legal form that the record's own name ends with.
+    /// The name of the record of a number: words of other names before the legal form that the
+    /// record's own name ends with.
     fn name(&self, number: u64) -> Vec<u8> {
         let own = pick(&self.records, number, RECORDS, 0)[NAME].trim_ascii_end();
         let designator = own.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
         let word = |list: &[&'r [u8]], stride: u64, more: u64| pick(list, number, stride, more);
-        [word(&self.first_words, 0x85EB_CA6B, 1), word(&self.last_words, 0xC2B2_AE35, 2), word(&self.first_words, 0x27D4_EB2F, 3), designator].join(&b' ')
+        [
+            word(&self.first_words, 0x85EB_CA6B, 1),
+            word(&self.last_words, 0xC2B2_AE35, 2),
+            word(&self.first_words, 0x27D4_EB2F, 3),
+            designator,
+        ]
+        .join(&b' ')
     }
 
     /// Appends a record and the line's end.
@@ -138,22 +184,42 @@ impl<'r> Real<'r> {
         put(&mut record[NAME], &self.name(number));
         // As in the published archive, most entities are not active any more.
         record[STATUS] = if number % 5 < 2 { b'A' } else { b'I' };
-        put(&mut record[FEI], format!("00-{:07}", number % 10_000_000).as_bytes());
+        put(
+            &mut record[FEI],
+            format!("00-{:07}", number % 10_000_000).as_bytes(),
+        );
         for (place, year) in REPORTS.into_iter().zip(2021..) {
             put(&mut record[place..place + 4], format!("{year}").as_bytes());
-            put(&mut record[place + 5..place + 13], format!("{:02}{:02}{year}", 1 + number % 4, 1 + number % 28).as_bytes());
+            put(
+                &mut record[place + 5..place + 13],
+                format!("{:02}{:02}{year}", 1 + number % 4, 1 + number % 28).as_bytes(),
+            );
         }
         for place in STREETS {
-            let digits = record[place..place + 42].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let digits = record[place..place + 42]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
             for (offset, digit) in record[place..place + digits].iter_mut().enumerate() {
                 *digit = b'1' + ((number >> (3 * offset)) % 9) as u8;
             }
         }
-        let people = OFFICERS.iter().map(|block| (block + 4, block + 5)).chain([(AGENT_TYPE, AGENT)]);
+        let people = OFFICERS
+            .iter()
+            .map(|block| (block + 4, block + 5))
+            .chain([(AGENT_TYPE, AGENT)]);
         for ((kind, place), more) in people.zip(4..) {
             if record[kind] == b'P' {
-                record[place..place + 20].copy_from_slice(pick(&self.last_names, 0x1656_67B1, more));
-                record[place + 20..place + 34].copy_from_slice(pick(&self.first_names, 0xD3A2_646D, more));
+                record[place..place + 20].copy_from_slice(pick(
+                    &self.last_names,
+                    0x1656_67B1,
+                    more,
+                ));
+                record[place + 20..place + 34].copy_from_slice(pick(
+                    &self.first_names,
+                    0xD3A2_646D,
+                    more,
+                ));
             }
         }
     }

@@ -12,7 +12,8 @@ use crate::{Result, Skipped};
 const ROUNDS: usize = 5;
 const ROUNDS_WITH_PEERS: usize = 3;
 
-/// Builds a release from the archives in an empty home; inflates the same archive; lets Python and DuckDB extract the same facts.
+/// Builds a release from the archives in an empty home; inflates the same archive; lets Python and
+/// DuckDB extract the same facts.
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
     let mirror = facts_corpus::mirror(members)?;
@@ -37,13 +38,31 @@ pub fn bench() -> Result<()> {
         }
         Err(error) => return Err(error),
     };
-    let floor = in_turn(ROUNDS, " s", || build(&mirror, &home), || Ok(seconds(|| inflate(&archive))?.0))?;
+    let floor = in_turn(
+        ROUNDS,
+        " s",
+        || build(&mirror, &home),
+        || Ok(seconds(|| inflate(&archive))?.0),
+    )?;
     print("to a release", "inflate only, same threads", &floor);
-    println!("    inflate                 {:.2} GB/s", inflated as f64 / 1e9 / floor.peer.median());
+    println!(
+        "    inflate                 {:.2} GB/s",
+        inflated as f64 / 1e9 / floor.peer.median()
+    );
     if let Some(peers) = peers {
-        let python = in_turn(ROUNDS_WITH_PEERS, " s", || build(&mirror, &home), || peers.polars())?;
+        let python = in_turn(
+            ROUNDS_WITH_PEERS,
+            " s",
+            || build(&mirror, &home),
+            || peers.polars(),
+        )?;
         print("to a release", "zipfile, orjson, polars", &python);
-        let duckdb = in_turn(ROUNDS_WITH_PEERS, " s", || build(&mirror, &home), || peers.duckdb())?;
+        let duckdb = in_turn(
+            ROUNDS_WITH_PEERS,
+            " s",
+            || build(&mirror, &home),
+            || peers.duckdb(),
+        )?;
         print("to a release", "DuckDB, extracted files", &duckdb);
     }
     corpus::remove(&home)
@@ -52,10 +71,16 @@ pub fn bench() -> Result<()> {
 fn print(ours: &str, peer: &str, pair: &Pair) {
     println!("    {ours:<27} {}", pair.ours);
     println!("    {peer:<27} {}", pair.peer);
-    println!("    {:<27} {}; the other way {:.1}", "ratio", pair.ratio, 1.0 / pair.ratio.median());
+    println!(
+        "    {:<27} {}; the other way {:.1}",
+        "ratio",
+        pair.ratio,
+        1.0 / pair.ratio.median()
+    );
 }
 
-/// Seconds from an empty home to a release of the financials: fetched, decoded, selected, validated, published.
+/// Seconds from an empty home to a release of the financials: fetched, decoded, selected,
+/// validated, published.
 pub fn build(mirror: &Path, home: &Path) -> Result<f64> {
     corpus::remove(home)?;
     run(mirror, home)
@@ -64,17 +89,34 @@ pub fn build(mirror: &Path, home: &Path) -> Result<f64> {
 /// Seconds of a run on a home as it is.
 pub fn run(mirror: &Path, home: &Path) -> Result<f64> {
     // 10: some records are in quarantine.
-    Ok(seconds(|| finish(pubdata(&["run", "sec.financials"]).arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10]))?.0)
+    Ok(seconds(|| {
+        finish(
+            pubdata(&["run", "sec.financials"])
+                .arg("--mirror")
+                .arg(mirror)
+                .arg("--home")
+                .arg(home),
+            &[0, 10],
+        )
+    })?
+    .0)
 }
 
 /// The home's release.
 pub fn release(home: &Path) -> Result<PathBuf> {
-    let mut releases: Vec<PathBuf> = fs::read_dir(home.join("releases"))?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    releases.sort_by_key(|release| fs::metadata(release).and_then(|metadata| metadata.modified()).ok());
+    let mut releases: Vec<PathBuf> = fs::read_dir(home.join("releases"))?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    releases.sort_by_key(|release| {
+        fs::metadata(release)
+            .and_then(|metadata| metadata.modified())
+            .ok()
+    });
     Ok(releases.pop().ok_or("no release")?)
 }
 
-/// Reads every member to its end, CRC checked, each by one thread, with the fastest that the program has for it; how many bytes.
+/// Reads every member to its end, CRC checked, each by one thread, with the fastest that the
+/// program has for it; how many bytes.
 pub fn inflate(archive: &Path) -> Result<u64> {
     let archive = Archive::open(archive, "*", u64::MAX)?;
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -88,7 +130,9 @@ pub fn inflate(archive: &Path) -> Result<u64> {
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("no thread panics"))
     })?;
     Ok(bytes.into_inner())
 }
@@ -121,14 +165,23 @@ impl Peers {
 
     fn run_polars(&self) -> Result<(f64, String)> {
         let mut command = facts_corpus::python("facts_polars.py", "orjson, polars")?;
-        command.arg(&self.archive).arg(&self.concepts).arg(&self.polars_rows).arg(threads().to_string()).env("POLARS_MAX_THREADS", "1");
+        command
+            .arg(&self.archive)
+            .arg(&self.concepts)
+            .arg(&self.polars_rows)
+            .arg(threads().to_string())
+            .env("POLARS_MAX_THREADS", "1");
         let (seconds, output) = seconds(|| finish(&mut command, &[0]))?;
         Ok((seconds, String::from_utf8(output.stdout)?))
     }
 
     fn duckdb(&self) -> Result<f64> {
         let mut command = facts_corpus::python("facts_duckdb.py", "duckdb")?;
-        command.arg(&self.extracted).arg(&self.concepts).arg(&self.duckdb_rows).arg(threads().to_string());
+        command
+            .arg(&self.extracted)
+            .arg(&self.concepts)
+            .arg(&self.duckdb_rows)
+            .arg(threads().to_string());
         Ok(seconds(|| finish(&mut command, &[0]))?.0)
     }
 
@@ -137,7 +190,13 @@ impl Peers {
         let counts = self.run_polars()?.1;
         self.duckdb()?;
         let mut command = facts_corpus::python("facts_compare.py", "duckdb")?;
-        command.arg(release(home)?).arg(&self.polars_rows).arg(&self.duckdb_rows).arg(counts.trim());
-        Ok(String::from_utf8(finish(&mut command, &[0])?.stdout)?.trim().to_owned())
+        command
+            .arg(release(home)?)
+            .arg(&self.polars_rows)
+            .arg(&self.duckdb_rows)
+            .arg(counts.trim());
+        Ok(String::from_utf8(finish(&mut command, &[0])?.stdout)?
+            .trim()
+            .to_owned())
     }
 }

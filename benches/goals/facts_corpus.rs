@@ -1,6 +1,8 @@
-//! Companyfacts archives of any size: the real members and clones of them under fictional CIKs (above 2000000000) with perturbed values and
-//! fictional accession numbers, made by the tool beside the real files. Members that were captured with white space are written without it,
-//! as the SEC writes them. The clones' CIKs fill buckets as those of a published archive do: about 19 registrants to each.
+//! Companyfacts archives of any size: the real members and clones of them under fictional CIKs
+//! (above 2000000000) with perturbed values and fictional accession numbers, made by the tool
+//! beside the real files. Members that were captured with white space are written without it, as
+//! the SEC writes them. The clones' CIKs fill buckets as those of a published archive do: about 19
+//! registrants to each.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,8 +17,8 @@ use crate::corpus::{folder, make_mirror, shared_data};
 use crate::measure::finish;
 use crate::{Result, Skipped};
 
-/// Members of the archive; `PUBDATA_BENCH_MEMBERS` sets another number than the one that figures are stated for, which is as many facts (11 M)
-/// as the goals were set with.
+/// Members of the archive; `PUBDATA_BENCH_MEMBERS` sets another number than the one that figures
+/// are stated for, which is as many facts (11 M) as the goals were set with.
 pub fn members() -> Result<usize> {
     Ok(std::env::var("PUBDATA_BENCH_MEMBERS").map_or(Ok(600), |members| members.parse())?)
 }
@@ -43,7 +45,13 @@ pub fn mirror(members: usize) -> Result<PathBuf> {
     let (data, whole) = (compact_data()?, folder().join("facts-whole"));
     println!("  making an archive of {members} members");
     crate::corpus::remove(&whole)?;
-    finish(make_mirror(&shared_data()?).arg(data).arg(&whole).args(["--scale", &members.to_string()]), &[0])?;
+    finish(
+        make_mirror(&shared_data()?)
+            .arg(data)
+            .arg(&whole)
+            .args(["--scale", &members.to_string()]),
+        &[0],
+    )?;
     crate::corpus::remove(&mirror)?;
     fs::create_dir_all(&mirror)?;
     fs::rename(whole.join(HOST), mirror.join(HOST))?;
@@ -57,23 +65,32 @@ pub fn mirror(members: usize) -> Result<PathBuf> {
 /// Registrants of a published archive in one bucket: the last three digits of the CIK.
 const BUCKET_REGISTRANTS: u64 = 19;
 
-/// Numbers the clones of an archive anew: 2000000000, 2000001000 and so on are one bucket, 2000000001 begins the next.
+/// Numbers the clones of an archive anew: 2000000000, 2000001000 and so on are one bucket,
+/// 2000000001 begins the next.
 fn fill_buckets(path: &Path) -> Result<()> {
     let anew = path.with_extension("anew");
-    let (mut from, mut to) = (ZipArchive::new(File::open(path)?)?, ZipWriter::new(File::create(&anew)?));
+    let (mut from, mut to) = (
+        ZipArchive::new(File::open(path)?)?,
+        ZipWriter::new(File::create(&anew)?),
+    );
     let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
     let mut content = String::new();
     for index in 0..from.len() {
         let mut member = from.by_index(index)?;
         let name = member.name()?.into_owned();
-        let clone = name.strip_prefix("CIK").and_then(|name| name.get(..10)).filter(|cik| cik.starts_with('2'));
+        let clone = name
+            .strip_prefix("CIK")
+            .and_then(|name| name.get(..10))
+            .filter(|cik| cik.starts_with('2'));
         let Some(cik) = clone else {
             drop(member);
             to.raw_copy_file(from.by_index_raw(index)?)?;
             continue;
         };
         let number = cik.parse::<u64>()? - 2_000_000_001;
-        let anew = (2_000_000_000 + number % BUCKET_REGISTRANTS * 1000 + number / BUCKET_REGISTRANTS).to_string();
+        let anew =
+            (2_000_000_000 + number % BUCKET_REGISTRANTS * 1000 + number / BUCKET_REGISTRANTS)
+                .to_string();
         content.clear();
         member.read_to_string(&mut content)?;
         to.start_file(name.replace(cik, &anew), options)?;
@@ -94,12 +111,22 @@ fn compact_data() -> Result<PathBuf> {
     crate::corpus::remove(&data)?;
     let link = |name: &str| -> Result<()> { Ok(symlink(shared.join(name), data.join(name))?) };
     fs::create_dir_all(data.join("sec/companyfacts"))?;
-    for name in ["census", "general", "nces", "sec/submissions", "sec/tickers", "sec/feeds"] {
+    for name in [
+        "census",
+        "general",
+        "nces",
+        "sec/submissions",
+        "sec/tickers",
+        "sec/feeds",
+    ] {
         link(name)?;
     }
     for entry in fs::read_dir(shared.join("sec/companyfacts"))? {
         let entry = entry?;
-        fs::write(data.join("sec/companyfacts").join(entry.file_name()), without_white_space(&fs::read(entry.path())?))?;
+        fs::write(
+            data.join("sec/companyfacts").join(entry.file_name()),
+            without_white_space(&fs::read(entry.path())?),
+        )?;
     }
     Ok(data)
 }
@@ -116,7 +143,8 @@ fn without_white_space(json: &[u8]) -> Vec<u8> {
     json.iter().copied().filter(is_kept).collect()
 }
 
-/// A mirror of the next night: the archive compiled anew, with one figure changed in some of its members, spread over all of them.
+/// A mirror of the next night: the archive compiled anew, with one figure changed in some of its
+/// members, spread over all of them.
 pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<PathBuf> {
     let night = folder().join(name);
     crate::corpus::remove(&night)?;
@@ -139,10 +167,17 @@ pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<P
         }
         content.clear();
         member.read_to_end(&mut content)?;
-        let figure = memchr::memmem::rfind(&content, b"\"val\":").ok_or("a member without figures")? + 6;
-        let digit = content[figure..].iter().position(u8::is_ascii_digit).ok_or("a figure without digits")?;
+        let figure =
+            memchr::memmem::rfind(&content, b"\"val\":").ok_or("a member without figures")? + 6;
+        let digit = content[figure..]
+            .iter()
+            .position(u8::is_ascii_digit)
+            .ok_or("a figure without digits")?;
         content.insert(figure + digit, b'1');
-        to.start_file(member.name()?, SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated))?;
+        to.start_file(
+            member.name()?,
+            SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated),
+        )?;
         to.write_all(&content)?;
     }
     to.finish()?.sync_all()?;
@@ -162,9 +197,14 @@ pub fn extracted(mirror: &Path) -> Result<PathBuf> {
 
 /// The concepts that the pipeline reads, one per line.
 pub fn concepts() -> Result<PathBuf> {
-    let declaration: toml::Value = toml::from_str(&fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines/sec/financials.toml"))?)?;
+    let declaration: toml::Value = toml::from_str(&fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines/sec/financials.toml"),
+    )?)?;
     let mut concepts = Vec::new();
-    collect_concepts(declaration.get("settings").ok_or("no settings")?, &mut concepts);
+    collect_concepts(
+        declaration.get("settings").ok_or("no settings")?,
+        &mut concepts,
+    );
     let path = folder().join("concepts.txt");
     fs::create_dir_all(folder())?;
     fs::write(&path, concepts.join("\n"))?;
@@ -173,9 +213,17 @@ pub fn concepts() -> Result<PathBuf> {
 
 fn collect_concepts<'v>(value: &'v toml::Value, concepts: &mut Vec<&'v str>) {
     match value {
-        toml::Value::String(text) if text.contains(':') && !text.contains(' ') && !concepts.contains(&text.as_str()) => concepts.push(text),
-        toml::Value::Array(values) => values.iter().for_each(|value| collect_concepts(value, concepts)),
-        toml::Value::Table(values) => values.values().for_each(|value| collect_concepts(value, concepts)),
+        toml::Value::String(text)
+            if text.contains(':') && !text.contains(' ') && !concepts.contains(&text.as_str()) =>
+        {
+            concepts.push(text)
+        }
+        toml::Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect_concepts(value, concepts)),
+        toml::Value::Table(values) => values
+            .values()
+            .for_each(|value| collect_concepts(value, concepts)),
         _ => {}
     }
 }
@@ -183,13 +231,30 @@ fn collect_concepts<'v>(value: &'v toml::Value, concepts: &mut Vec<&'v str>) {
 /// A script of `peers/` under the interpreter that has its packages.
 pub fn python(script: &str, packages: &str) -> Result<Command> {
     let requirements = "benches/goals/peers/requirements.txt";
-    let interpreter = ["PUBDATA_BENCH_PYTHON", "PUBDATA_TEST_PYTHON"].iter().find_map(std::env::var_os);
-    let interpreter = interpreter.ok_or_else(|| Skipped(format!("PUBDATA_BENCH_PYTHON names no Python with {requirements}")))?;
-    let is_complete = Command::new(&interpreter).args(["-c", &format!("import {packages}")]).output().is_ok_and(|output| output.status.success());
+    let interpreter = ["PUBDATA_BENCH_PYTHON", "PUBDATA_TEST_PYTHON"]
+        .iter()
+        .find_map(std::env::var_os);
+    let interpreter = interpreter.ok_or_else(|| {
+        Skipped(format!(
+            "PUBDATA_BENCH_PYTHON names no Python with {requirements}"
+        ))
+    })?;
+    let is_complete = Command::new(&interpreter)
+        .args(["-c", &format!("import {packages}")])
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !is_complete {
-        return Err(Skipped(format!("{} lacks {packages} of {requirements}", Path::new(&interpreter).display())).into());
+        return Err(Skipped(format!(
+            "{} lacks {packages} of {requirements}",
+            Path::new(&interpreter).display()
+        ))
+        .into());
     }
     let mut command = Command::new(interpreter);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/goals/peers").join(script));
+    command.arg(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("benches/goals/peers")
+            .join(script),
+    );
     Ok(command)
 }

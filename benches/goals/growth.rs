@@ -21,8 +21,8 @@ const KEPT_MEMBERS: usize = 60;
 const PERMITS: u64 = 800_000;
 const CREDENTIALS: u64 = 1_600_000;
 
-/// Builds of a sixteenth, a quarter and the whole of each kind of work, and commands in a home with 1, 4 and 16 releases: by which power of the size
-/// the time grows from each size to the next.
+/// Builds of a sixteenth, a quarter and the whole of each kind of work, and commands in a home with
+/// 1, 4 and 16 releases: by which power of the size the time grows from each size to the next.
 pub fn bench() -> Result<()> {
     let members = 4 * facts_corpus::members()? as u64;
     grow("facts, members", members, |members| {
@@ -30,9 +30,17 @@ pub fn bench() -> Result<()> {
         build(&["sec.financials"], &mirror)
     })?;
     registry(entities_corpus::entities()?)?;
-    grow("tax boundaries, records", tax_corpus::records()?, |records| build(&["tax.sst_boundaries"], &tax_corpus::mirror(records)?))?;
-    grow("permits, records", PERMITS, |records| build(&["permit.philadelphia"], &lists_corpus::permits(records)?))?;
-    grow("licences, records", CREDENTIALS, |records| build(&["license.wa_doh"], &lists_corpus::credentials(records)?))?;
+    grow(
+        "tax boundaries, records",
+        tax_corpus::records()?,
+        |records| build(&["tax.sst_boundaries"], &tax_corpus::mirror(records)?),
+    )?;
+    grow("permits, records", PERMITS, |records| {
+        build(&["permit.philadelphia"], &lists_corpus::permits(records)?)
+    })?;
+    grow("licences, records", CREDENTIALS, |records| {
+        build(&["license.wa_doh"], &lists_corpus::credentials(records)?)
+    })?;
     releases_kept()
 }
 
@@ -40,19 +48,37 @@ pub fn bench() -> Result<()> {
 fn grow(what: &str, largest: u64, mut measure: impl FnMut(u64) -> Result<f64>) -> Result<()> {
     let mut measured: Vec<(u64, Figures)> = Vec::new();
     for size in SIXTEENTHS.map(|sixteenths| largest * sixteenths / 16) {
-        measured.push((size, Figures::new((0..ROUNDS).map(|_| measure(size)).collect::<Result<_>>()?, " s")));
+        measured.push((
+            size,
+            Figures::new(
+                (0..ROUNDS).map(|_| measure(size)).collect::<Result<_>>()?,
+                " s",
+            ),
+        ));
     }
     println!("    {what}");
     for (size, figures) in &measured {
         println!("      {size:>10}            {figures}");
     }
-    println!("      exponents             {}", exponents(&measured.iter().map(|(_, figures)| figures.median()).collect::<Vec<_>>()));
+    println!(
+        "      exponents             {}",
+        exponents(
+            &measured
+                .iter()
+                .map(|(_, figures)| figures.median())
+                .collect::<Vec<_>>()
+        )
+    );
     Ok(())
 }
 
-/// By which power of the size a time grows, from each size to the next, which is four times as large.
+/// By which power of the size a time grows, from each size to the next, which is four times as
+/// large.
 fn exponents(times: &[f64]) -> String {
-    let exponents: Vec<String> = times.windows(2).map(|pair| format!("{:.2}", (pair[1] / pair[0]).log(4.0))).collect();
+    let exponents: Vec<String> = times
+        .windows(2)
+        .map(|pair| format!("{:.2}", (pair[1] / pair[0]).log(4.0)))
+        .collect();
     exponents.join(", ")
 }
 
@@ -67,7 +93,18 @@ fn build(pipelines: &[&str], mirror: &Path) -> Result<f64> {
 /// The same, of which the home stays.
 fn build_in(home: &Path, pipelines: &[&str], mirror: &Path) -> Result<f64> {
     corpus::remove(home)?;
-    Ok(seconds(|| finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10]))?.0)
+    Ok(seconds(|| {
+        finish(
+            pubdata(&["run"])
+                .args(pipelines)
+                .arg("--mirror")
+                .arg(mirror)
+                .arg("--home")
+                .arg(home),
+            &[0, 10],
+        )
+    })?
+    .0)
 }
 
 /// Builds of the registry, the first start of a server, and searches.
@@ -75,24 +112,58 @@ fn registry(largest: u64) -> Result<()> {
     let home = corpus::folder().join("growth-home");
     let mut searches: Vec<(f64, Vec<(&str, f64)>)> = Vec::new();
     grow("registry of Florida, records", largest, |records| {
-        let taken = build_in(&home, &["business.fl_sunbiz"], &entities_corpus::mirror(records)?)?;
-        if searches.len() < SIXTEENTHS.iter().filter(|sixteenths| largest * **sixteenths / 16 <= records).count() {
+        let taken = build_in(
+            &home,
+            &["business.fl_sunbiz"],
+            &entities_corpus::mirror(records)?,
+        )?;
+        if searches.len()
+            < SIXTEENTHS
+                .iter()
+                .filter(|sixteenths| largest * **sixteenths / 16 <= records)
+                .count()
+        {
             searches.push(entities::medians(&home, records)?);
         }
         Ok(taken)
     })?;
     println!("    a server with them");
-    line("first start", &searches.iter().map(|(ready, _)| ready * 1e3).collect::<Vec<_>>());
+    line(
+        "first start",
+        &searches
+            .iter()
+            .map(|(ready, _)| ready * 1e3)
+            .collect::<Vec<_>>(),
+    );
     for (number, (kind, _)) in searches[0].1.iter().enumerate() {
-        line(kind, &searches.iter().map(|(_, medians)| medians[number].1 / 1e3).collect::<Vec<_>>());
+        line(
+            kind,
+            &searches
+                .iter()
+                .map(|(_, medians)| medians[number].1 / 1e3)
+                .collect::<Vec<_>>(),
+        );
     }
     corpus::remove(&home)
 }
 
 /// Prints milliseconds of three sizes and the exponents between them.
 fn line(what: &str, times: &[f64]) {
-    let shown: Vec<String> = times.iter().map(|time| if *time < 10.0 { format!("{time:.2} ms") } else { format!("{time:.0} ms") }).collect();
-    println!("      {what:<24}  {}; exponents {}", shown.join(", "), exponents(times));
+    let shown: Vec<String> = times
+        .iter()
+        .map(|time| {
+            if *time < 10.0 {
+                format!("{time:.2} ms")
+            } else {
+                format!("{time:.0} ms")
+            }
+        })
+        .collect();
+    println!(
+        "      {what:<24}  {}; exponents {}",
+        shown.join(", "),
+        exponents(times)
+    );
 }
 
 /// Commands in a home with one, four and sixteen releases of the same tables.
@@ -107,14 +178,23 @@ fn releases_kept() -> Result<()> {
         if ![1, 4, 16].contains(&night) {
             continue;
         }
-        let kept = fs::read_dir(home.join("releases"))?.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_dir())).count();
+        let kept = fs::read_dir(home.join("releases"))?
+            .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_dir()))
+            .count();
         if kept != night {
             return Err(format!("{kept} releases after {night} nights").into());
         }
         let median = |work: &mut dyn FnMut() -> Result<f64>| -> Result<f64> {
-            Ok(Figures::new((0..4 * ROUNDS).map(|_| work()).collect::<Result<_>>()?, " s").median() * 1e3)
+            Ok(Figures::new(
+                (0..4 * ROUNDS).map(|_| work()).collect::<Result<_>>()?,
+                " s",
+            )
+            .median()
+                * 1e3)
         };
-        let command = |arguments: &[&str]| Ok(seconds(|| finish(pubdata(arguments).arg("--home").arg(&home), &[0, 1]))?.0);
+        let command = |arguments: &[&str]| {
+            Ok(seconds(|| finish(pubdata(arguments).arg("--home").arg(&home), &[0, 1]))?.0)
+        };
         measured.push([
             median(&mut || facts::run(&mirror, &home))?,
             median(&mut || command(&["releases", "list"]))?,
@@ -123,8 +203,17 @@ fn releases_kept() -> Result<()> {
         ]);
     }
     println!("    releases kept: 1, 4, 16");
-    for (number, what) in ["unchanged night", "releases list", "status", "server ready"].into_iter().enumerate() {
-        line(what, &measured.iter().map(|times| times[number]).collect::<Vec<_>>());
+    for (number, what) in ["unchanged night", "releases list", "status", "server ready"]
+        .into_iter()
+        .enumerate()
+    {
+        line(
+            what,
+            &measured
+                .iter()
+                .map(|times| times[number])
+                .collect::<Vec<_>>(),
+        );
     }
     corpus::remove(&home)
 }

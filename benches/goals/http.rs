@@ -1,4 +1,5 @@
-//! A server under measurement and a plain HTTP/1.1 client that reads whole answers over one connection.
+//! A server under measurement and a plain HTTP/1.1 client that reads whole answers over one
+//! connection.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::measure::{finish, pubdata};
 
-/// How long a server may take to be ready before the bench gives up; one that reads ten million names takes its time.
+/// How long a server may take to be ready before the bench gives up; one that reads ten million
+/// names takes its time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The request id of every request: it is part of an answer, which is to be equal byte by byte.
@@ -28,8 +30,16 @@ impl Server {
     /// Starts a command that will listen on `address`, and waits until `path` answers 200.
     pub fn start(command: &mut Command, address: &str, path: &str) -> Result<Self> {
         let begun = Instant::now();
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-        let mut server = Self { child, address: address.to_owned(), ready_seconds: 0.0 };
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+        let mut server = Self {
+            child,
+            address: address.to_owned(),
+            ready_seconds: 0.0,
+        };
         loop {
             let answer = Client::connect(address).and_then(|mut client| client.get(path, ""));
             if answer.is_ok_and(|answer| answer.status == 200) {
@@ -40,7 +50,9 @@ impl Server {
                 return Err(format!("{command:?} ended with {status} before it was ready").into());
             }
             if begun.elapsed() > PATIENCE {
-                return Err(format!("{command:?} is not ready after {} s", PATIENCE.as_secs()).into());
+                return Err(
+                    format!("{command:?} is not ready after {} s", PATIENCE.as_secs()).into(),
+                );
             }
             pause(Duration::from_millis(1));
         }
@@ -49,8 +61,14 @@ impl Server {
     /// Processor time of all its threads so far, in clock ticks.
     pub fn ticks(&self) -> Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th fields after it.
-        let fields: Vec<&str> = stat.rsplit_once(')').ok_or("the system does not tell processor time")?.1.split_whitespace().collect();
+        // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th
+        // fields after it.
+        let fields: Vec<&str> = stat
+            .rsplit_once(')')
+            .ok_or("the system does not tell processor time")?
+            .1
+            .split_whitespace()
+            .collect();
         Ok(fields[11].parse::<f64>()? + fields[12].parse::<f64>()?)
     }
 
@@ -58,7 +76,10 @@ impl Server {
     pub fn memory(&self) -> Result<(f64, f64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |name: &str| -> Result<f64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("the system does not tell memory")?;
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .ok_or("the system does not tell memory")?;
             Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? * 1024.0)
         };
         Ok((field("VmRSS:")?, field("VmHWM:")?))
@@ -76,13 +97,20 @@ impl Drop for Server {
 pub fn serve(home: &Path, processor: Option<usize>, arguments: &[&str]) -> Result<Server> {
     let address = free_address()?;
     let mut command = pinned(processor, env!("CARGO_BIN_EXE_pubdata"));
-    command.args(["serve", "--bind", &address]).args(arguments).arg("--home").arg(home).env("PUBDATA_LOG", "error");
+    command
+        .args(["serve", "--bind", &address])
+        .args(arguments)
+        .arg("--home")
+        .arg(home)
+        .env("PUBDATA_LOG", "error");
     Server::start(&mut command, &address, "/readyz")
 }
 
 /// A command that runs on one processor.
 pub fn pinned(processor: Option<usize>, program: &str) -> Command {
-    let Some(processor) = processor else { return Command::new(program) };
+    let Some(processor) = processor else {
+        return Command::new(program);
+    };
     let mut command = Command::new("taskset");
     command.args(["-c", &processor.to_string(), program]);
     command
@@ -94,10 +122,22 @@ pub fn free_address() -> Result<String> {
 
 /// A key without limits, as the header that carries it.
 pub fn key_header(home: &Path) -> Result<String> {
-    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "general,geo,sec", "--plan", "unlimited", "--json"]);
+    let mut command = pubdata(&[
+        "keys",
+        "create",
+        "--name",
+        "bench",
+        "--scopes",
+        "general,geo,sec",
+        "--plan",
+        "unlimited",
+        "--json",
+    ]);
     let output = finish(command.arg("--home").arg(home), &[0])?;
     let created: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let key = created["key"].as_str().ok_or("`keys create` prints no key")?;
+    let key = created["key"]
+        .as_str()
+        .ok_or("`keys create` prints no key")?;
     Ok(format!("X-API-Key: {key}\r\n"))
 }
 
@@ -117,28 +157,46 @@ impl Client {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        Ok(Self { stream: BufReader::with_capacity(1 << 16, stream), host: address.to_owned() })
+        Ok(Self {
+            stream: BufReader::with_capacity(1 << 16, stream),
+            host: address.to_owned(),
+        })
     }
 
     /// Asks and reads the whole answer. `headers` are whole lines, each with its ending.
     pub fn get(&mut self, path: &str, headers: &str) -> Result<Answer> {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nX-Request-Id: {REQUEST_ID}\r\n{headers}\r\n", self.host);
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nX-Request-Id: {REQUEST_ID}\r\n{headers}\r\n",
+            self.host
+        );
         self.stream.get_mut().write_all(request.as_bytes())?;
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
-        let status = line.split(' ').nth(1).ok_or("the connection was closed")?.parse()?;
+        let status = line
+            .split(' ')
+            .nth(1)
+            .ok_or("the connection was closed")?
+            .parse()?;
         let (mut length, mut is_chunked) = (None, false);
         loop {
             line.clear();
             self.stream.read_line(&mut line)?;
             match line.trim_end().split_once(':') {
-                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = Some(value.trim().parse()?),
-                Some((name, value)) if name.eq_ignore_ascii_case("transfer-encoding") => is_chunked = value.trim() == "chunked",
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = Some(value.trim().parse()?)
+                }
+                Some((name, value)) if name.eq_ignore_ascii_case("transfer-encoding") => {
+                    is_chunked = value.trim() == "chunked"
+                }
                 Some(_) => {}
                 None => break,
             }
         }
-        let body = if is_chunked { self.chunks()? } else { self.read(length.ok_or("the answer does not say its length")?)? };
+        let body = if is_chunked {
+            self.chunks()?
+        } else {
+            self.read(length.ok_or("the answer does not say its length")?)?
+        };
         Ok(Answer { status, body })
     }
 
@@ -164,7 +222,10 @@ impl Client {
 }
 
 /// Waits before the next look at a process that cannot tell when it is ready.
-#[expect(clippy::disallowed_methods, reason = "another process is waited for, and it has no event to give")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "another process is waited for, and it has no event to give"
+)]
 pub fn pause(duration: Duration) {
     std::thread::sleep(duration);
 }

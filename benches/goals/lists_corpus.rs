@@ -1,5 +1,6 @@
-//! A table of permits (Philadelphia's columns) and one of credentials (Washington's) of any size. SYNTHETIC: numbers, streets and parties are made up; types, statuses and
-//! credentials are words that the two publishers use, in equal shares. Equal numbers of records are equal bytes.
+//! A table of permits (Philadelphia's columns) and one of credentials (Washington's) of any size.
+//! SYNTHETIC: numbers, streets and parties are made up; types, statuses and credentials are words
+//! that the two publishers use, in equal shares. Equal numbers of records are equal bytes.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -23,12 +24,26 @@ const TYPES: [(&str, &str); 8] = [
     ("General", "GENERAL PERMIT"),
     ("BP_ALTER", "ALTERATION PERMIT"),
 ];
-const WORKS: [&str; 5] = ["New Construction", "Addition and/or Alteration", "Interior Alterations", "Full Demolition", "MAJOR"];
-const STATUSES: [&str; 8] = ["Issued", "COMPLETED", "Completed", "Expired", "ABANDONED", "Refused", "Amendment Application Incomplete", "Ready For Issue"];
+const WORKS: [&str; 5] = [
+    "New Construction",
+    "Addition and/or Alteration",
+    "Interior Alterations",
+    "Full Demolition",
+    "MAJOR",
+];
+const STATUSES: [&str; 8] = [
+    "Issued",
+    "COMPLETED",
+    "Completed",
+    "Expired",
+    "ABANDONED",
+    "Refused",
+    "Amendment Application Incomplete",
+    "Ready For Issue",
+];
 
 const CREDENTIALS: &str = "data.wa.gov/api/views/qxh8-f4bd/rows.csv@accessType=DOWNLOAD";
-const CREDENTIAL_COLUMNS: &str =
-    "CredentialNumber,LastName,FirstName,MiddleName,CredentialType,Status,BirthYear,CEDueDate,FirstIssueDate,LastIssueDate,ExpirationDate,ActionTaken";
+const CREDENTIAL_COLUMNS: &str = "CredentialNumber,LastName,FirstName,MiddleName,CredentialType,Status,BirthYear,CEDueDate,FirstIssueDate,LastIssueDate,ExpirationDate,ActionTaken";
 const CREDENTIAL_TYPES: [(&str, &str); 6] = [
     ("MD.MD", "Physician And Surgeon License"),
     ("RN.RN", "Registered Nurse License"),
@@ -37,14 +52,32 @@ const CREDENTIAL_TYPES: [(&str, &str); 6] = [
     ("MA.MA", "Massage Therapist License"),
     ("PH.PH", "Pharmacist License"),
 ];
-const STANDINGS: [&str; 5] = ["Active", "ACTIVE", "Expired", "Active With Conditions", "Active Provisional"];
+const STANDINGS: [&str; 5] = [
+    "Active",
+    "ACTIVE",
+    "Expired",
+    "Active With Conditions",
+    "Active Provisional",
+];
 
 /// A mirror with a table of so many permits.
 pub fn permits(records: u64) -> Result<PathBuf> {
     mirror("permits", PERMITS, PERMIT_COLUMNS, records, &|number| {
-        let ((kind, described), work, status) = (pick(&TYPES, number), pick(&WORKS, number / 8), pick(&STATUSES, number / 40));
-        let (street, house, unit) = (number % 997, 100 + number / 997 % 9_000, if number.is_multiple_of(4) { "2B" } else { "" });
-        let party = if number.is_multiple_of(3) { format!("SYNTHETIC BUILDERS {} LLC", number % 5_000) } else { String::new() };
+        let ((kind, described), work, status) = (
+            pick(&TYPES, number),
+            pick(&WORKS, number / 8),
+            pick(&STATUSES, number / 40),
+        );
+        let (street, house, unit) = (
+            number % 997,
+            100 + number / 997 % 9_000,
+            if number.is_multiple_of(4) { "2B" } else { "" },
+        );
+        let party = if number.is_multiple_of(3) {
+            format!("SYNTHETIC BUILDERS {} LLC", number % 5_000)
+        } else {
+            String::new()
+        };
         let (month, day) = (1 + number % 12, 1 + number % 28);
         format!(
             "{number},,,,SP-2099-{number:08},,,{kind},{described},Residential,{work},SYNTHETIC WORK {street},2026-{month:02}-{day:02} 05:00:00+00,{status},,{party},,,,990000001,\
@@ -56,21 +89,36 @@ pub fn permits(records: u64) -> Result<PathBuf> {
 
 /// A mirror with a table of so many credentials.
 pub fn credentials(records: u64) -> Result<PathBuf> {
-    mirror("credentials", CREDENTIALS, CREDENTIAL_COLUMNS, records, &|number| {
-        let ((prefix, credential), standing) = (pick(&CREDENTIAL_TYPES, number), pick(&STANDINGS, number / 6));
-        let (month, day) = (1 + number % 12, 1 + number % 28);
-        format!(
-            "{prefix}.9{number:08},SYNTHETIC{},SAM,S,{credential},{standing},1970,,{month:02}/{day:02}/2010,{month:02}/{day:02}/2025,{month:02}/{day:02}/2099,No",
-            number % 20_000
-        )
-    })
+    mirror(
+        "credentials",
+        CREDENTIALS,
+        CREDENTIAL_COLUMNS,
+        records,
+        &|number| {
+            let ((prefix, credential), standing) = (
+                pick(&CREDENTIAL_TYPES, number),
+                pick(&STANDINGS, number / 6),
+            );
+            let (month, day) = (1 + number % 12, 1 + number % 28);
+            format!(
+                "{prefix}.9{number:08},SYNTHETIC{},SAM,S,{credential},{standing},1970,,{month:02}/{day:02}/2010,{month:02}/{day:02}/2025,{month:02}/{day:02}/2099,No",
+                number % 20_000
+            )
+        },
+    )
 }
 
 fn pick<T: Copy>(of: &[T], number: u64) -> T {
     of[(number % of.len() as u64) as usize]
 }
 
-fn mirror(name: &str, file: &str, columns: &str, records: u64, line: &dyn Fn(u64) -> String) -> Result<PathBuf> {
+fn mirror(
+    name: &str,
+    file: &str,
+    columns: &str,
+    records: u64,
+    line: &dyn Fn(u64) -> String,
+) -> Result<PathBuf> {
     let mirror = folder().join(format!("{name}-{records}"));
     if mirror.join(MARKER).is_file() {
         return Ok(mirror);
@@ -78,7 +126,10 @@ fn mirror(name: &str, file: &str, columns: &str, records: u64, line: &dyn Fn(u64
     println!("  making a table of {records} synthetic {name}");
     remove(&mirror)?;
     write(&mirror.join(file), columns, records, line)?;
-    fs::write(mirror.join("SYNTHETIC.md"), "The records on this mirror are synthetic: see benches/goals/lists_corpus.rs.\n")?;
+    fs::write(
+        mirror.join("SYNTHETIC.md"),
+        "The records on this mirror are synthetic: see benches/goals/lists_corpus.rs.\n",
+    )?;
     fs::write(mirror.join(MARKER), "# Synthetic records.\nsample = true\n")?;
     Ok(mirror)
 }

@@ -24,7 +24,11 @@ pub struct Answered {
 
 impl Load {
     /// `headers` are whole lines, each with its ending. The requests are kept in the file `script`.
-    pub fn new(script: PathBuf, paths: impl IntoIterator<Item = String>, headers: &str) -> Result<Self> {
+    pub fn new(
+        script: PathBuf,
+        paths: impl IntoIterator<Item = String>,
+        headers: &str,
+    ) -> Result<Self> {
         let mut text = format!("local headers = {{ ['X-Request-Id'] = '{REQUEST_ID}'");
         for (name, value) in headers.lines().filter_map(|line| line.split_once(": ")) {
             write!(text, ", ['{name}'] = '{value}'")?;
@@ -39,17 +43,31 @@ impl Load {
         Ok(Self { script })
     }
 
-    /// Sends them for so many seconds, from one processor when that is given. An answer that is no success is an error.
+    /// Sends them for so many seconds, from one processor when that is given. An answer that is no
+    /// success is an error.
     pub fn send(&self, address: &str, seconds: &str, processor: Option<usize>) -> Result<Answered> {
         let mut command = pinned(processor, "wrk");
-        command.args(["-t", "1", "-c", CONNECTIONS, "-d", seconds, "-s"]).arg(&self.script).arg(format!("http://{address}/"));
+        command
+            .args(["-t", "1", "-c", CONNECTIONS, "-d", seconds, "-s"])
+            .arg(&self.script)
+            .arg(format!("http://{address}/"));
         let printed = String::from_utf8(finish(&mut command, &[0])?.stdout)?;
         if printed.contains("Non-2xx") || printed.contains("Socket errors") {
             return Err(format!("failed answers under load:\n{printed}").into());
         }
-        let requests = printed.lines().find_map(|line| line.trim().split_once(" requests in ")).ok_or("wrk prints no number of requests")?.0;
-        let per_second = printed.lines().find_map(|line| line.strip_prefix("Requests/sec:")).ok_or("wrk prints no rate")?;
-        Ok(Answered { requests: requests.parse()?, per_second: per_second.trim().parse()? })
+        let requests = printed
+            .lines()
+            .find_map(|line| line.trim().split_once(" requests in "))
+            .ok_or("wrk prints no number of requests")?
+            .0;
+        let per_second = printed
+            .lines()
+            .find_map(|line| line.strip_prefix("Requests/sec:"))
+            .ok_or("wrk prints no rate")?;
+        Ok(Answered {
+            requests: requests.parse()?,
+            per_second: per_second.trim().parse()?,
+        })
     }
 }
 
@@ -57,7 +75,10 @@ impl Load {
 pub fn require(programs: &[(&str, &str)]) -> Result<()> {
     for (program, option) in programs {
         if Command::new(program).arg(option).output().is_err() {
-            return Err(Skipped(format!("{program} is not installed (Debian's nginx, wrk; taskset is of util-linux)")).into());
+            return Err(Skipped(format!(
+                "{program} is not installed (Debian's nginx, wrk; taskset is of util-linux)"
+            ))
+            .into());
         }
     }
     Ok(())

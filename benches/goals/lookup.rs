@@ -13,32 +13,52 @@ use crate::http::{Client, Server, key_header, serve};
 use crate::measure::{Figures, finish, pubdata};
 
 const ROUNDS: usize = 5;
-/// Each registrant is asked for so many times in a round: the system counts a process's time in hundredths of a second.
+/// Each registrant is asked for so many times in a round: the system counts a process's time in
+/// hundredths of a second.
 const REPEATS: usize = 20;
 /// Clock ticks in a second, the same on every Linux.
 const TICKS: f64 = 100.0;
 
-/// CPU of an answer with a registrant's annual figures, all of the HTTP server's, against the same rows from the same Parquet by DataFusion.
+/// CPU of an answer with a registrant's annual figures, all of the HTTP server's, against the same
+/// rows from the same Parquet by DataFusion.
 pub fn bench() -> Result<()> {
     let mirror = facts_corpus::mirror(facts_corpus::members()?)?;
-    let (home, figures) = (corpus::folder().join("lookup-home"), corpus::folder().join("figures.jsonl"));
+    let (home, figures) = (
+        corpus::folder().join("lookup-home"),
+        corpus::folder().join("figures.jsonl"),
+    );
     corpus::remove(&home)?;
-    finish(pubdata(&["run", "sec.financials", "sec.submissions"]).arg("--mirror").arg(&mirror).arg("--home").arg(&home), &[0, 10])?;
+    finish(
+        pubdata(&["run", "sec.financials", "sec.submissions"])
+            .arg("--mirror")
+            .arg(&mirror)
+            .arg("--home")
+            .arg(&home),
+        &[0, 10],
+    )?;
     let (server, key) = (serve(&home, None, &[])?, key_header(&home)?);
     let paths = write_figures(&server, &key, &mirror, &figures)?;
     let mut peer = facts_corpus::python("lookup_datafusion.py", "datafusion")?;
-    peer.arg(release(&home)?).arg(&figures).arg(ROUNDS.to_string());
-    let ours = (0..ROUNDS).map(|_| ask(&server, &key, &paths)).collect::<Result<Vec<_>>>()?;
+    peer.arg(release(&home)?)
+        .arg(&figures)
+        .arg(ROUNDS.to_string());
+    let ours = (0..ROUNDS)
+        .map(|_| ask(&server, &key, &paths))
+        .collect::<Result<Vec<_>>>()?;
     let peers: Vec<f64> = serde_json::from_slice(&finish(&mut peer, &[0])?.stdout)?;
     let (ours, peers) = (Figures::new(ours, " µs"), Figures::new(peers, " µs"));
     println!("    answer over HTTP        {ours}");
     println!("    DataFusion, in process  {peers}");
-    println!("    ratio                   {:.1}", peers.median() / ours.median());
+    println!(
+        "    ratio                   {:.1}",
+        peers.median() / ours.median()
+    );
     drop(server);
     corpus::remove(&home)
 }
 
-/// Asks for every registrant and writes the figures that each answer has; the paths of those with figures.
+/// Asks for every registrant and writes the figures that each answer has; the paths of those with
+/// figures.
 fn write_figures(server: &Server, key: &str, mirror: &Path, figures: &Path) -> Result<Vec<String>> {
     let (mut file, mut paths, mut rows, mut bytes) = (fs::File::create(figures)?, Vec::new(), 0, 0);
     let mut client = Client::connect(&server.address)?;
@@ -48,14 +68,31 @@ fn write_figures(server: &Server, key: &str, mirror: &Path, figures: &Path) -> R
         let path = format!("/v1/sec/companies/{cik}/financials");
         let answer = client.get(&path, key)?;
         if answer.status != 200 {
-            return Err(format!("{path}: status {}: {}", answer.status, String::from_utf8_lossy(&answer.body)).into());
+            return Err(format!(
+                "{path}: status {}: {}",
+                answer.status,
+                String::from_utf8_lossy(&answer.body)
+            )
+            .into());
         }
         let body: Value = serde_json::from_slice(&answer.body)?;
         let of_series = |series: &Value| series["values"].as_array().cloned().unwrap_or_default();
-        let all = body["data"]["series"].as_array().ok_or("an answer without series")?.iter().flat_map(of_series);
-        let day = |figure: &Value| if figure["as_of_date"].is_null() { figure["period_end"].clone() } else { figure["as_of_date"].clone() };
-        let found: Vec<Value> =
-            all.filter(|figure| !figure["value"].is_null()).map(|figure| json!([figure["metric"], day(&figure), figure["value"]])).collect();
+        let all = body["data"]["series"]
+            .as_array()
+            .ok_or("an answer without series")?
+            .iter()
+            .flat_map(of_series);
+        let day = |figure: &Value| {
+            if figure["as_of_date"].is_null() {
+                figure["period_end"].clone()
+            } else {
+                figure["as_of_date"].clone()
+            }
+        };
+        let found: Vec<Value> = all
+            .filter(|figure| !figure["value"].is_null())
+            .map(|figure| json!([figure["metric"], day(&figure), figure["value"]]))
+            .collect();
         if !found.is_empty() {
             (rows, bytes) = (rows + found.len(), bytes + answer.body.len());
             writeln!(file, "{}", json!([cik, found]))?;

@@ -1,6 +1,7 @@
-//! Measures the goals that `docs/PERFORMANCE.md` states and prints, for each, our figure, the peer's or the limit's, and the ratio.
-//! `cargo bench` measures all, `cargo bench -- acs trace` some. What cannot be measured here is skipped with its reason; work that does not
-//! come out equal on both sides fails. Nothing is judged: the figures are printed beside the goal.
+//! Measures the goals that `docs/PERFORMANCE.md` states and prints, for each, our figure, the
+//! peer's or the limit's, and the ratio. `cargo bench` measures all, `cargo bench -- acs trace`
+//! some. What cannot be measured here is skipped with its reason; work that does not come out equal
+//! on both sides fails. Nothing is judged: the figures are printed beside the goal.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -70,38 +71,83 @@ const BENCHES: [(&str, &str, Bench); 16] = [
         "goals 1, 2, 3: companyfacts -> release, against inflating the archive (pass <= 4.0, moonshot <= 3.0), Python (pass >= 8, moonshot >= 20), DuckDB (pass >= 4, moonshot >= 10)",
         facts::bench,
     ),
-    ("growth", "cost as work grows: facts, registry, boundaries and releases kept, by which power of the size (near 1 or below)", growth::bench),
+    (
+        "growth",
+        "cost as work grows: facts, registry, boundaries and releases kept, by which power of the size (near 1 or below)",
+        growth::bench,
+    ),
     (
         "lookup",
         "goal 9: a registrant's annual figures, processor time against DataFusion on the same Parquet (pass >= 5 times less, moonshot >= 50)",
         lookup::bench,
     ),
-    ("memory", "goal 4: peak memory of the build at 1x and 4x archive (pass <= 500 MB, ratio <= 1.2; moonshot <= 256 MB, ratio <= 1.05)", memory::bench),
+    (
+        "memory",
+        "goal 4: peak memory of the build at 1x and 4x archive (pass <= 500 MB, ratio <= 1.2; moonshot <= 256 MB, ratio <= 1.05)",
+        memory::bench,
+    ),
     (
         "nights",
         "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)",
         nights::bench,
     ),
-    ("pages", "pages of each kind on the mirror's release: time of the server (pass <= 20 ms)", pages::bench),
+    (
+        "pages",
+        "pages of each kind on the mirror's release: time of the server (pass <= 20 ms)",
+        pages::bench,
+    ),
     (
         "profile",
         "goal 7: profile endpoint, requests/s against nginx serving the same bytes as files, one processor each (pass >= 0.7, moonshot >= 1.0)",
         profile::bench,
     ),
-    ("ready", "goal 11: server ready after start; resident memory (pass <= 2 s, moonshot <= 0.3 s)", ready::bench),
-    ("receipts", "a run of the mirror that seals what it publishes, against one that does not (limit <= 1.05)", receipts::bench),
-    ("stream", "1,000 sockets with 10 subscriptions each, one of which does not read: the others unaffected, memory bounded", stream::bench),
-    ("swaps", "goal 12: release swaps under load, failed or mixed answers (pass 0 of 100, moonshot 0 of 10,000)", swaps::bench),
-    ("tax", "boundary file of two million records -> release, against SHA-256 of the same file, peak memory, and lookups (no goal is set)", tax::bench),
-    ("trace", "goal 13: `trace RECORD_ID` with replay, process start to end (pass <= 200 ms, moonshot <= 50 ms)", trace::bench),
+    (
+        "ready",
+        "goal 11: server ready after start; resident memory (pass <= 2 s, moonshot <= 0.3 s)",
+        ready::bench,
+    ),
+    (
+        "receipts",
+        "a run of the mirror that seals what it publishes, against one that does not (limit <= 1.05)",
+        receipts::bench,
+    ),
+    (
+        "stream",
+        "1,000 sockets with 10 subscriptions each, one of which does not read: the others unaffected, memory bounded",
+        stream::bench,
+    ),
+    (
+        "swaps",
+        "goal 12: release swaps under load, failed or mixed answers (pass 0 of 100, moonshot 0 of 10,000)",
+        swaps::bench,
+    ),
+    (
+        "tax",
+        "boundary file of two million records -> release, against SHA-256 of the same file, peak memory, and lookups (no goal is set)",
+        tax::bench,
+    ),
+    (
+        "trace",
+        "goal 13: `trace RECORD_ID` with replay, process start to end (pass <= 200 ms, moonshot <= 50 ms)",
+        trace::bench,
+    ),
 ];
 
 fn main() -> ExitCode {
     // Cargo adds `--bench`.
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    if let Some(unknown) = wanted.iter().find(|wanted| !BENCHES.iter().any(|(name, ..)| name == wanted)) {
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|wanted| !BENCHES.iter().any(|(name, ..)| name == wanted))
+    {
         let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
-        println!("there is no bench `{unknown}`; there are {}", names.join(", "));
+        println!(
+            "there is no bench `{unknown}`; there are {}",
+            names.join(", ")
+        );
         return ExitCode::FAILURE;
     }
     println!("{}", measure::machine());
@@ -120,5 +166,9 @@ fn main() -> ExitCode {
             }
         }
     }
-    if is_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if is_failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }

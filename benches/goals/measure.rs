@@ -16,20 +16,36 @@ pub struct Figures {
 impl Figures {
     pub fn new(mut samples: Vec<f64>, unit: &'static str) -> Self {
         samples.sort_by(f64::total_cmp);
-        Self { sorted: samples, unit }
+        Self {
+            sorted: samples,
+            unit,
+        }
     }
 
     pub fn median(&self) -> f64 {
         let middle = self.sorted.len() / 2;
-        if self.sorted.len().is_multiple_of(2) { f64::midpoint(self.sorted[middle - 1], self.sorted[middle]) } else { self.sorted[middle] }
+        if self.sorted.len().is_multiple_of(2) {
+            f64::midpoint(self.sorted[middle - 1], self.sorted[middle])
+        } else {
+            self.sorted[middle]
+        }
     }
 }
 
 impl fmt::Display for Figures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = if self.median() < 10.0 { 3 } else { 1 };
-        let (first, last) = (self.sorted.first().copied().unwrap_or_default(), self.sorted.last().copied().unwrap_or_default());
-        write!(formatter, "{:.digits$}{} ({first:.digits$} to {last:.digits$}, n = {})", self.median(), self.unit, self.sorted.len())
+        let (first, last) = (
+            self.sorted.first().copied().unwrap_or_default(),
+            self.sorted.last().copied().unwrap_or_default(),
+        );
+        write!(
+            formatter,
+            "{:.digits$}{} ({first:.digits$} to {last:.digits$}, n = {})",
+            self.median(),
+            self.unit,
+            self.sorted.len()
+        )
     }
 }
 
@@ -40,8 +56,14 @@ pub struct Pair {
     pub ratio: Figures,
 }
 
-/// Measures two sides in turn, A B A B, after one round that is not counted: a machine that drifts drifts for both.
-pub fn in_turn(rounds: usize, unit: &'static str, mut ours: impl FnMut() -> Result<f64>, mut peer: impl FnMut() -> Result<f64>) -> Result<Pair> {
+/// Measures two sides in turn, A B A B, after one round that is not counted: a machine that drifts
+/// drifts for both.
+pub fn in_turn(
+    rounds: usize,
+    unit: &'static str,
+    mut ours: impl FnMut() -> Result<f64>,
+    mut peer: impl FnMut() -> Result<f64>,
+) -> Result<Pair> {
     let (mut our_samples, mut peer_samples, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=rounds {
         let (a, b) = (ours()?, peer()?);
@@ -51,7 +73,11 @@ pub fn in_turn(rounds: usize, unit: &'static str, mut ours: impl FnMut() -> Resu
             ratios.push(a / b);
         }
     }
-    Ok(Pair { ours: Figures::new(our_samples, unit), peer: Figures::new(peer_samples, unit), ratio: Figures::new(ratios, "") })
+    Ok(Pair {
+        ours: Figures::new(our_samples, unit),
+        peer: Figures::new(peer_samples, unit),
+        ratio: Figures::new(ratios, ""),
+    })
 }
 
 /// Seconds that some work takes.
@@ -64,7 +90,10 @@ pub fn seconds<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
 /// The program under measurement, quiet.
 pub fn pubdata(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-    command.args(arguments).env("PUBDATA_LOG", "error").env_remove("CENSUS_API_KEY");
+    command
+        .args(arguments)
+        .env("PUBDATA_LOG", "error")
+        .env_remove("CENSUS_API_KEY");
     command
 }
 
@@ -73,22 +102,44 @@ pub fn pubdata(arguments: &[&str]) -> Command {
 /// # Errors
 /// When it cannot be started or its exit code is not one of those expected, with what it printed.
 pub fn finish(command: &mut Command, expected: &[i32]) -> Result<Output> {
-    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-    if output.status.code().is_some_and(|code| expected.contains(&code)) {
+    let output = command
+        .output()
+        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    if output
+        .status
+        .code()
+        .is_some_and(|code| expected.contains(&code))
+    {
         return Ok(output);
     }
-    let (printed, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    Err(format!("{command:?} ended with {}: {printed}{complaint}", output.status).into())
+    let (printed, complaint) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    Err(format!(
+        "{command:?} ended with {}: {printed}{complaint}",
+        output.status
+    )
+    .into())
 }
 
 /// Processor, cores and memory, as far as the system says.
 pub fn machine() -> String {
     let field = |file: &str, name: &str| {
         let content = fs::read_to_string(file).unwrap_or_default();
-        let line = content.lines().find(|line| line.starts_with(name)).map(str::to_owned);
-        line.and_then(|line| Some(line.split_once(':')?.1.trim().to_owned())).unwrap_or_else(|| "unknown".to_owned())
+        let line = content
+            .lines()
+            .find(|line| line.starts_with(name))
+            .map(str::to_owned);
+        line.and_then(|line| Some(line.split_once(':')?.1.trim().to_owned()))
+            .unwrap_or_else(|| "unknown".to_owned())
     };
-    format!("{}, {} threads, memory {}", field("/proc/cpuinfo", "model name"), threads(), field("/proc/meminfo", "MemTotal"))
+    format!(
+        "{}, {} threads, memory {}",
+        field("/proc/cpuinfo", "model name"),
+        threads(),
+        field("/proc/meminfo", "MemTotal")
+    )
 }
 
 /// Threads that this process may use.
@@ -98,5 +149,8 @@ pub fn threads() -> usize {
 
 /// What else the machine does: the load averages.
 pub fn load() -> String {
-    fs::read_to_string("/proc/loadavg").map_or_else(|_| "unknown".to_owned(), |load| load.split(' ').take(3).collect::<Vec<_>>().join(" "))
+    fs::read_to_string("/proc/loadavg").map_or_else(
+        |_| "unknown".to_owned(),
+        |load| load.split(' ').take(3).collect::<Vec<_>>().join(" "),
+    )
 }

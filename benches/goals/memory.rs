@@ -8,7 +8,8 @@ use crate::measure::{Figures, finish};
 
 const ROUNDS: usize = 3;
 
-/// Runs a command and prints the most memory that it had, in kilobytes: the system tells it only to the parent of a process that ended.
+/// Runs a command and prints the most memory that it had, in kilobytes: the system tells it only to
+/// the parent of a process that ended.
 const WATCH: &str = "import resource, subprocess, sys
 code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
@@ -17,12 +18,25 @@ sys.exit(code)";
 /// The most memory of a build in an empty home, of an archive and of one four times as large.
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
-    let (once, four_times) = (facts_corpus::mirror(members)?, facts_corpus::mirror(4 * members)?);
-    let measure = |mirror: &Path| -> Result<Figures> { Ok(Figures::new((0..ROUNDS).map(|_| peak("sec.financials", mirror)).collect::<Result<_>>()?, " MB")) };
+    let (once, four_times) = (
+        facts_corpus::mirror(members)?,
+        facts_corpus::mirror(4 * members)?,
+    );
+    let measure = |mirror: &Path| -> Result<Figures> {
+        Ok(Figures::new(
+            (0..ROUNDS)
+                .map(|_| peak("sec.financials", mirror))
+                .collect::<Result<_>>()?,
+            " MB",
+        ))
+    };
     let (small, large) = (measure(&once)?, measure(&four_times)?);
     println!("    {members} members                 {small}");
     println!("    {} members                {large}", 4 * members);
-    println!("    ratio                       {:.3}", large.median() / small.median());
+    println!(
+        "    ratio                       {:.3}",
+        large.median() / small.median()
+    );
     Ok(())
 }
 
@@ -38,7 +52,15 @@ pub fn peak(pipeline: &str, mirror: &Path) -> Result<f64> {
 /// As [`peak`], in a home that is kept.
 pub fn peak_in(home: &Path, pipeline: &str, mirror: &Path) -> Result<f64> {
     let mut command = Command::new("python3");
-    command.args(["-c", WATCH, env!("CARGO_BIN_EXE_pubdata"), "run", pipeline]).env("PUBDATA_LOG", "error");
-    let printed = String::from_utf8(finish(command.arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10])?.stdout)?;
+    command
+        .args(["-c", WATCH, env!("CARGO_BIN_EXE_pubdata"), "run", pipeline])
+        .env("PUBDATA_LOG", "error");
+    let printed = String::from_utf8(
+        finish(
+            command.arg("--mirror").arg(mirror).arg("--home").arg(home),
+            &[0, 10],
+        )?
+        .stdout,
+    )?;
     Ok(printed.trim().parse::<f64>()? * 1024.0 / 1e6)
 }

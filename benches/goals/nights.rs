@@ -13,14 +13,21 @@ use crate::measure::Figures;
 const ROUNDS: usize = 5;
 const CHANGED_PERCENT: usize = 3;
 
-/// A first night in an empty home, then a night on it: the same files, the archive compiled anew from the same members, some members changed.
+/// A first night in an empty home, then a night on it: the same files, the archive compiled anew
+/// from the same members, some members changed.
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
     let first = facts_corpus::mirror(members)?;
     let nights = [
         ("the same files", first.clone()),
-        ("archive compiled anew", facts_corpus::next_night(&first, "facts-anew", 0)?),
-        ("3 % of members changed", facts_corpus::next_night(&first, "facts-changed", CHANGED_PERCENT)?),
+        (
+            "archive compiled anew",
+            facts_corpus::next_night(&first, "facts-anew", 0)?,
+        ),
+        (
+            "3 % of members changed",
+            facts_corpus::next_night(&first, "facts-changed", CHANGED_PERCENT)?,
+        ),
     ];
     println!("  {members} members, about 19 to a shard, as in a published archive");
     for (_, night) in &nights {
@@ -37,14 +44,21 @@ pub fn bench() -> Result<()> {
                 ratios.push(b / a);
             }
         }
-        println!("    first night                 {}", Figures::new(firsts, " s"));
+        println!(
+            "    first night                 {}",
+            Figures::new(firsts, " s")
+        );
         println!("    {name:<27} {}", Figures::new(seconds, " s"));
-        println!("    ratio                       {}", Figures::new(ratios, ""));
+        println!(
+            "    ratio                       {}",
+            Figures::new(ratios, "")
+        );
     }
     corpus::remove(&home)
 }
 
-/// A release that carries over what did not change has the parts, byte by byte, of one that was built from nothing.
+/// A release that carries over what did not change has the parts, byte by byte, of one that was
+/// built from nothing.
 fn is_as_from_nothing(first: &Path, night: &Path) -> Result<()> {
     let home = corpus::folder().join("nights-home");
     build(first, &home)?;
@@ -52,7 +66,11 @@ fn is_as_from_nothing(first: &Path, night: &Path) -> Result<()> {
     let carried = parts(&release(&home)?)?;
     build(night, &home)?;
     if carried.is_empty() || carried != parts(&release(&home)?)? {
-        return Err(format!("{}: the parts of the second night are not those of a build from nothing", night.display()).into());
+        return Err(format!(
+            "{}: the parts of the second night are not those of a build from nothing",
+            night.display()
+        )
+        .into());
     }
     Ok(())
 }
@@ -65,7 +83,10 @@ fn parts(release: &Path) -> Result<BTreeMap<PathBuf, Digest>> {
             let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "parquet") {
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "parquet")
+            {
                 let mut hasher = Hasher::default();
                 hasher.update(&fs::read(&path)?);
                 parts.insert(path.strip_prefix(release)?.to_owned(), hasher.finish());

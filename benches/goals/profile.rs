@@ -11,15 +11,18 @@ const ROUNDS: usize = 5;
 const SECONDS: &str = "4";
 const PATH: &str = "/v1/geo-demographics/locations/";
 
-/// Requests per second of the profile endpoint and of nginx with the same answers as files, each on one processor; the load comes from
-/// another one.
+/// Requests per second of the profile endpoint and of nginx with the same answers as files, each on
+/// one processor; the load comes from another one.
 pub fn bench() -> Result<()> {
     require(&[("nginx", "-v"), ("wrk", "-v"), ("taskset", "--version")])?;
     if threads() < 2 {
         return Err(Skipped("the server and its load need two processors".to_owned()).into());
     }
     let home = corpus::home()?;
-    let zctas: Vec<String> = corpus::zctas(&corpus::mirror()?)?.into_iter().step_by(3).collect();
+    let zctas: Vec<String> = corpus::zctas(&corpus::mirror()?)?
+        .into_iter()
+        .step_by(3)
+        .collect();
     let key = key_header(&home)?;
     let server = serve(&home, Some(0), &[])?;
     let root = corpus::folder().join("nginx");
@@ -32,7 +35,8 @@ pub fn bench() -> Result<()> {
         bytes as f64 / 1e3 / zctas.len() as f64
     );
     // In an order that jumps about.
-    let paths = (0..zctas.len()).map(|index| format!("{PATH}{}", zctas[index * 7_919 % zctas.len()]));
+    let paths =
+        (0..zctas.len()).map(|index| format!("{PATH}{}", zctas[index * 7_919 % zctas.len()]));
     let load = Load::new(root.join("load.lua"), paths, &key)?;
     let rate = |server: &Server| Ok(load.send(&server.address, SECONDS, Some(1))?.per_second);
     let pair = in_turn(ROUNDS, " requests/s", || rate(&server), || rate(&nginx))?;
@@ -52,7 +56,12 @@ fn write_answers(server: &Server, key: &str, zctas: &[String], root: &Path) -> R
     for zcta in zctas {
         let answer = client.get(&format!("{PATH}{zcta}"), key)?;
         if answer.status != 200 {
-            return Err(format!("{zcta}: status {}: {}", answer.status, String::from_utf8_lossy(&answer.body)).into());
+            return Err(format!(
+                "{zcta}: status {}: {}",
+                answer.status,
+                String::from_utf8_lossy(&answer.body)
+            )
+            .into());
         }
         bytes += answer.body.len();
         fs::write(folder.join(zcta), answer.body)?;
@@ -90,6 +99,11 @@ fn start_nginx(root: &Path, first: &str) -> Result<Server> {
     fs::write(file("nginx.conf"), configuration)?;
     // Open files are cached, as one would set nginx up for speed: it needs as many descriptors.
     let mut command = pinned(Some(0), "sh");
-    command.args(["-c", "ulimit -n $(ulimit -Hn); exec nginx \"$@\"", "sh"]).arg("-p").arg(root).arg("-c").arg(file("nginx.conf"));
+    command
+        .args(["-c", "ulimit -n $(ulimit -Hn); exec nginx \"$@\"", "sh"])
+        .arg("-p")
+        .arg(root)
+        .arg("-c")
+        .arg(file("nginx.conf"));
     Server::start(&mut command, &address, &format!("{PATH}{first}"))
 }

@@ -9,33 +9,67 @@ use crate::measure::{Figures, finish, in_turn, pubdata, seconds};
 
 const ROUNDS: usize = 9;
 
-/// Runs of the mirror from nothing, with a key and without one, in turn; then releases that were published without one are sealed.
+/// Runs of the mirror from nothing, with a key and without one, in turn; then releases that were
+/// published without one are sealed.
 pub fn bench() -> Result<()> {
-    let (mirror, homes, key) = (mirror()?, folder().join("sealed"), folder().join("sealed.key"));
+    let (mirror, homes, key) = (
+        mirror()?,
+        folder().join("sealed"),
+        folder().join("sealed.key"),
+    );
     if key.is_file() {
         fs::remove_file(&key)?;
     }
     remove(&homes)?;
-    finish(pubdata(&["keys", "signing", "--name", "bench.example/1", "--output"]).arg(&key), &[0])?;
-    // Homes are removed at the end: for minutes after thousands of files were removed, ext4 takes longer to make others.
+    finish(
+        pubdata(&["keys", "signing", "--name", "bench.example/1", "--output"]).arg(&key),
+        &[0],
+    )?;
+    // Homes are removed at the end: for minutes after thousands of files were removed, ext4 takes
+    // longer to make others.
     let home = |kind: &str, number: usize| homes.join(format!("{kind}-{number}"));
     let run = |kind: &str, rounds: &Cell<usize>| {
         let mut command = pubdata(&["run", "--mirror"]);
-        command.arg(&mirror).arg("--home").arg(home(kind, rounds.replace(rounds.get() + 1)));
+        command
+            .arg(&mirror)
+            .arg("--home")
+            .arg(home(kind, rounds.replace(rounds.get() + 1)));
         if kind == "sealed" {
             command.arg("--signing-key").arg(&key);
         }
         Ok(seconds(|| finish(&mut command, &[0, 10, 30]))?.0)
     };
     let rounds = [Cell::new(0), Cell::new(0)];
-    let pair = in_turn(ROUNDS, " s", || run("sealed", &rounds[0]), || run("not", &rounds[1]))?;
+    let pair = in_turn(
+        ROUNDS,
+        " s",
+        || run("sealed", &rounds[0]),
+        || run("not", &rounds[1]),
+    )?;
     // It makes the seal again from the parts, and holds the release against it.
-    finish(pubdata(&["verify", "--home"]).arg(home("sealed", ROUNDS)), &[0])?;
-    let seal = |number| Ok(seconds(|| finish(pubdata(&["seal", "--signing-key"]).arg(&key).arg("--home").arg(home("not", number)), &[0]))?.0);
+    finish(
+        pubdata(&["verify", "--home"]).arg(home("sealed", ROUNDS)),
+        &[0],
+    )?;
+    let seal = |number| {
+        Ok(seconds(|| {
+            finish(
+                pubdata(&["seal", "--signing-key"])
+                    .arg(&key)
+                    .arg("--home")
+                    .arg(home("not", number)),
+                &[0],
+            )
+        })?
+        .0)
+    };
     let seals: Vec<f64> = (1..=ROUNDS).map(seal).collect::<Result<_>>()?;
     println!("    a run that seals            {}", pair.ours);
     println!("    a run that does not         {}", pair.peer);
     println!("    ratio                       {}", pair.ratio);
-    println!("    sealing it afterwards       {}", Figures::new(seals, " s"));
+    println!(
+        "    sealing it afterwards       {}",
+        Figures::new(seals, " s")
+    );
     remove(&homes)
 }

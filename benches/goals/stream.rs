@@ -20,7 +20,8 @@ use crate::measure::{Figures, finish, pubdata};
 /// Sockets; `PUBDATA_BENCH_SOCKETS` sets another number.
 const SOCKETS: usize = 1_000;
 const SUBSCRIPTIONS: usize = 10;
-/// Filings in one batch, batches, and the time between them: 25 filings a second, about the busiest minute of a year.
+/// Filings in one batch, batches, and the time between them: 25 filings a second, about the busiest
+/// minute of a year.
 const BATCH: u32 = 25;
 const BATCHES: u32 = 60;
 const BETWEEN: Duration = Duration::from_secs(1);
@@ -29,20 +30,41 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// Opens sockets with ten subscriptions each, one of which never reads, logs filings as a follower does, and measures how long each takes
-/// to arrive at the others, with the slow one and without it, and the server's memory.
+/// Opens sockets with ten subscriptions each, one of which never reads, logs filings as a follower
+/// does, and measures how long each takes to arrive at the others, with the slow one and without
+/// it, and the server's memory.
 pub fn bench() -> Result<()> {
-    let sockets = std::env::var("PUBDATA_BENCH_SOCKETS").ok().and_then(|number| number.parse().ok()).unwrap_or(SOCKETS);
+    let sockets = std::env::var("PUBDATA_BENCH_SOCKETS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(SOCKETS);
     let home = corpus::folder().join("stream-home");
     corpus::remove(&home)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    println!("    {sockets} sockets, {SUBSCRIPTIONS} subscriptions each; {BATCH} filings a second for {BATCHES} s; one client for all in this process");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    println!(
+        "    {sockets} sockets, {SUBSCRIPTIONS} subscriptions each; {BATCH} filings a second for {BATCHES} s; one client for all in this process"
+    );
     for has_slow in [false, true] {
         let home = home.join(if has_slow { "slow" } else { "all" });
         let outcome = runtime.block_on(measure(&home, sockets, has_slow))?;
-        println!("    {}", if has_slow { "one of them does not read" } else { "all read" });
-        println!("      from log to client        median {}, longest {:.0} ms", outcome.delays, outcome.longest_ms);
-        println!("      messages                  {} of {}", outcome.received, outcome.expected);
+        println!(
+            "    {}",
+            if has_slow {
+                "one of them does not read"
+            } else {
+                "all read"
+            }
+        );
+        println!(
+            "      from log to client        median {}, longest {:.0} ms",
+            outcome.delays, outcome.longest_ms
+        );
+        println!(
+            "      messages                  {} of {}",
+            outcome.received, outcome.expected
+        );
         println!(
             "      memory of the server      {:.1} MB before, {:.1} MB with the sockets, {:.1} MB at its highest",
             outcome.memory[0], outcome.memory[1], outcome.memory[2]
@@ -50,7 +72,11 @@ pub fn bench() -> Result<()> {
         if has_slow {
             println!(
                 "      the one that does not read was {}",
-                if outcome.is_slow_closed { "cut off" } else { "still waited for: the system buffered all of it" }
+                if outcome.is_slow_closed {
+                    "cut off"
+                } else {
+                    "still waited for: the system buffered all of it"
+                }
             );
         }
         if outcome.received != outcome.expected {
@@ -74,12 +100,19 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
     let key = key(home)?;
     let address = free_address()?;
     let mut command = pinned(None, env!("CARGO_BIN_EXE_pubdata"));
-    command.args(["serve", "--bind", &address]).arg("--home").arg(home).env("PUBDATA_LOG", "error");
+    command
+        .args(["serve", "--bind", &address])
+        .arg("--home")
+        .arg(home)
+        .env("PUBDATA_LOG", "error");
     // The stream needs no release, without which a server is well but not ready.
     let server = Server::start(&mut command, &address, "/healthz")?;
     let before = server.memory()?.0;
     let logged: Arc<Mutex<Vec<Instant>>> = Arc::default();
-    let (received, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let (received, is_over) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let mut readers = Vec::new();
     for number in 0..sockets {
         let socket = open(&server.address, &key, number).await?;
@@ -92,9 +125,14 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
     }
     let with_sockets = server.memory()?.0;
     for batch in 0..BATCHES {
-        let events = (0..BATCH).map(|number| filing(batch * BATCH + number)).collect();
+        let events = (0..BATCH)
+            .map(|number| filing(batch * BATCH + number))
+            .collect();
         let at = Instant::now();
-        logged.lock().map_err(|_| "a reader panicked")?.extend(std::iter::repeat_n(at, BATCH as usize));
+        logged
+            .lock()
+            .map_err(|_| "a reader panicked")?
+            .extend(std::iter::repeat_n(at, BATCH as usize));
         log.append(events, Timestamp::now())?;
         tokio::time::sleep(BETWEEN).await;
     }
@@ -118,16 +156,26 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
     })
 }
 
-/// Opens a socket whose ten subscriptions together ask for every filing; each lets a tenth pass, by the party.
+/// Opens a socket whose ten subscriptions together ask for every filing; each lets a tenth pass, by
+/// the party.
 async fn open(address: &str, key: &str, number: usize) -> Result<Socket> {
     let mut request = format!("ws://{address}/v1/stream").into_client_request()?;
     request.headers_mut().insert("x-api-key", key.parse()?);
-    let (mut socket, _) = tokio_tungstenite::client_async(request, TcpStream::connect(address).await?).await?;
+    let (mut socket, _) =
+        tokio_tungstenite::client_async(request, TcpStream::connect(address).await?).await?;
     expect(&mut socket, "welcome").await?;
     for subscription in 0..SUBSCRIPTIONS {
-        let ciks: Vec<u64> = (0..50).map(|cik| 1 + subscription as u64 + cik * SUBSCRIPTIONS as u64).collect();
-        let filters = json!({"ciks": ciks, "forms": ["8-K", "10-K", format!("OTHER {}", number % 7)]});
-        socket.send(Message::text(json!({"type": "subscribe", "id": format!("s{subscription}"), "filters": filters}).to_string())).await?;
+        let ciks: Vec<u64> = (0..50)
+            .map(|cik| 1 + subscription as u64 + cik * SUBSCRIPTIONS as u64)
+            .collect();
+        let filters =
+            json!({"ciks": ciks, "forms": ["8-K", "10-K", format!("OTHER {}", number % 7)]});
+        socket
+            .send(Message::text(
+                json!({"type": "subscribe", "id": format!("s{subscription}"), "filters": filters})
+                    .to_string(),
+            ))
+            .await?;
         expect(&mut socket, "subscribed").await?;
     }
     Ok(socket)
@@ -135,7 +183,10 @@ async fn open(address: &str, key: &str, number: usize) -> Result<Socket> {
 
 async fn expect(socket: &mut Socket, kind: &str) -> Result<()> {
     loop {
-        if let Message::Text(text) = tokio::time::timeout(PATIENCE, socket.next()).await?.ok_or("the socket was closed")?? {
+        if let Message::Text(text) = tokio::time::timeout(PATIENCE, socket.next())
+            .await?
+            .ok_or("the socket was closed")??
+        {
             let message: Value = serde_json::from_str(&text)?;
             if message["type"] == kind {
                 return Ok(());
@@ -148,14 +199,30 @@ async fn expect(socket: &mut Socket, kind: &str) -> Result<()> {
 }
 
 /// Reads every filing and returns how many milliseconds each took, for one in fifty.
-async fn read(mut socket: Socket, logged: Arc<Mutex<Vec<Instant>>>, received: Arc<AtomicU64>) -> std::result::Result<Vec<f64>, String> {
+async fn read(
+    mut socket: Socket,
+    logged: Arc<Mutex<Vec<Instant>>>,
+    received: Arc<AtomicU64>,
+) -> std::result::Result<Vec<f64>, String> {
     let (mut next, mut delays) = (1_u64, Vec::new());
     while next <= u64::from(BATCH * BATCHES) {
-        let message = tokio::time::timeout(PATIENCE, socket.next()).await.map_err(|_| format!("event {next} does not come"))?;
-        let message = message.ok_or("the socket was closed")?.map_err(|error| error.to_string())?;
-        let Message::Text(text) = message else { continue };
-        // The number stands at the front; reading all of a thousand copies would measure this client.
-        let Some(seq) = text.strip_prefix("{\"type\":\"filing\",\"seq\":").and_then(|rest| rest.split(',').next()?.parse::<u64>().ok()) else { continue };
+        let message = tokio::time::timeout(PATIENCE, socket.next())
+            .await
+            .map_err(|_| format!("event {next} does not come"))?;
+        let message = message
+            .ok_or("the socket was closed")?
+            .map_err(|error| error.to_string())?;
+        let Message::Text(text) = message else {
+            continue;
+        };
+        // The number stands at the front; reading all of a thousand copies would measure this
+        // client.
+        let Some(seq) = text
+            .strip_prefix("{\"type\":\"filing\",\"seq\":")
+            .and_then(|rest| rest.split(',').next()?.parse::<u64>().ok())
+        else {
+            continue;
+        };
         if seq != next {
             return Err(format!("event {seq} in place of {next}"));
         }
@@ -178,11 +245,17 @@ async fn keep(socket: Socket, is_over: Arc<AtomicBool>) {
 
 fn filing(number: u32) -> NewEvent {
     let cik = u64::from(1 + number % 500);
-    let entity =
-        StreamEntity { cik: format!("{cik:010}"), name: Some(format!("COMPANY {cik} INC")), role: Some("filer".to_owned()), sic: Some("3571".to_owned()) };
+    let entity = StreamEntity {
+        cik: format!("{cik:010}"),
+        name: Some(format!("COMPANY {cik} INC")),
+        role: Some("filer".to_owned()),
+        sic: Some("3571".to_owned()),
+    };
     NewEvent {
         event: EventKind::Filing,
-        accession_number: format!("0009999999-26-{number:06}").parse().expect("an accession number"),
+        accession_number: format!("0009999999-26-{number:06}")
+            .parse()
+            .expect("an accession number"),
         source: Feed::Getcurrent,
         source_url: "https://publisher.example/feed".to_owned(),
         filing: StreamFiling {
@@ -197,15 +270,31 @@ fn filing(number: u32) -> NewEvent {
 }
 
 fn key(home: &Path) -> Result<String> {
-    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "stream", "--plan", "unlimited", "--json"]);
+    let mut command = pubdata(&[
+        "keys",
+        "create",
+        "--name",
+        "bench",
+        "--scopes",
+        "stream",
+        "--plan",
+        "unlimited",
+        "--json",
+    ]);
     let output = finish(command.arg("--home").arg(home), &[0])?;
     let created: Value = serde_json::from_slice(&output.stdout)?;
-    Ok(created["key"].as_str().ok_or("`keys create` prints no key")?.to_owned())
+    Ok(created["key"]
+        .as_str()
+        .ok_or("`keys create` prints no key")?
+        .to_owned())
 }
 
 fn metric(address: &str, name: &str) -> Result<f64> {
     let answer = crate::http::Client::connect(address)?.get("/metrics", "")?;
     let text = String::from_utf8(answer.body)?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)).ok_or("the server does not tell")?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .ok_or("the server does not tell")?;
     Ok(line.trim().parse()?)
 }

@@ -17,10 +17,13 @@ const POLL: &[&str] = &["--poll-seconds", "0.02"];
 /// Swaps to make; `PUBDATA_BENCH_SWAPS` sets another number.
 const SWAPS: u64 = 100;
 
-/// Moves the channel back and forth between two releases in which every ZCTA differs, while clients check that every answer is, byte by
-/// byte, that of the one release or of the other.
+/// Moves the channel back and forth between two releases in which every ZCTA differs, while clients
+/// check that every answer is, byte by byte, that of the one release or of the other.
 pub fn bench() -> Result<()> {
-    let swaps = std::env::var("PUBDATA_BENCH_SWAPS").ok().and_then(|number| number.parse().ok()).unwrap_or(SWAPS);
+    let swaps = std::env::var("PUBDATA_BENCH_SWAPS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(SWAPS);
     let (home, releases) = two_releases()?;
     let key = key_header(&home)?;
     let server = serve(&home, None, POLL)?;
@@ -28,7 +31,10 @@ pub fn bench() -> Result<()> {
     let mut expected = BTreeMap::new();
     for release in &releases {
         point_at(&home, &server, release)?;
-        let answers = paths.iter().map(|path| answer(&mut Client::connect(&server.address)?, path, &key)).collect::<Result<Vec<_>>>()?;
+        let answers = paths
+            .iter()
+            .map(|path| answer(&mut Client::connect(&server.address)?, path, &key))
+            .collect::<Result<Vec<_>>>()?;
         for (path, answer) in paths.iter().zip(answers) {
             if !String::from_utf8_lossy(&answer).contains(release.as_str()) {
                 return Err(format!("{path} does not name the release {release}").into());
@@ -44,7 +50,8 @@ pub fn bench() -> Result<()> {
             let (tally, expected, server, key) = (&tally, &expected, &server, &key);
             scope.spawn(move || tally.ask_until_stopped(&server.address, key, expected, client));
         }
-        let swapped = (0..swaps).try_for_each(|swap| point_at(&home, &server, &releases[usize::from(swap % 2 == 1)]));
+        let swapped = (0..swaps)
+            .try_for_each(|swap| point_at(&home, &server, &releases[usize::from(swap % 2 == 1)]));
         tally.is_stopped.store(true, Ordering::Relaxed);
         swapped
     })?;
@@ -56,7 +63,11 @@ pub fn bench() -> Result<()> {
     );
     println!("    failed                  {}", of(&tally.failed));
     println!("    mixed                   {}", of(&tally.mixed));
-    if of(&tally.failed) + of(&tally.mixed) > 0 { Err("there are failed or mixed answers".into()) } else { Ok(()) }
+    if of(&tally.failed) + of(&tally.mixed) > 0 {
+        Err("there are failed or mixed answers".into())
+    } else {
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -68,17 +79,32 @@ struct Tally {
 }
 
 impl Tally {
-    fn ask_until_stopped(&self, address: &str, key: &str, expected: &BTreeMap<String, Vec<Vec<u8>>>, offset: usize) {
+    fn ask_until_stopped(
+        &self,
+        address: &str,
+        key: &str,
+        expected: &BTreeMap<String, Vec<Vec<u8>>>,
+        offset: usize,
+    ) {
         let mut client = Client::connect(address);
-        for (path, answers) in expected.iter().cycle().skip(offset * expected.len() / CLIENTS) {
+        for (path, answers) in expected
+            .iter()
+            .cycle()
+            .skip(offset * expected.len() / CLIENTS)
+        {
             if self.is_stopped.load(Ordering::Relaxed) {
                 return;
             }
-            let found = client.as_mut().map_err(|error| error.to_string()).and_then(|client| client.get(path, key).map_err(|error| error.to_string()));
+            let found = client
+                .as_mut()
+                .map_err(|error| error.to_string())
+                .and_then(|client| client.get(path, key).map_err(|error| error.to_string()));
             self.answers.fetch_add(1, Ordering::Relaxed);
             match found {
                 Ok(answer) if answer.status == 200 && answers.contains(&answer.body) => {}
-                Ok(answer) if answer.status == 200 => _ = self.mixed.fetch_add(1, Ordering::Relaxed),
+                Ok(answer) if answer.status == 200 => {
+                    _ = self.mixed.fetch_add(1, Ordering::Relaxed)
+                }
                 Ok(_) => _ = self.failed.fetch_add(1, Ordering::Relaxed),
                 Err(_) => {
                     self.failed.fetch_add(1, Ordering::Relaxed);
@@ -95,47 +121,84 @@ fn paths() -> Result<Vec<String>> {
     let mut paths: Vec<String> = Vec::new();
     for zcta in zctas.iter().step_by(211) {
         paths.push(format!("/v1/geo-demographics/locations/{zcta}"));
-        paths.push(format!("/v1/geo-demographics/locations/{zcta}/demographics?history=true"));
+        paths.push(format!(
+            "/v1/geo-demographics/locations/{zcta}/demographics?history=true"
+        ));
     }
     Ok(paths)
 }
 
 fn answer(client: &mut Client, path: &str, key: &str) -> Result<Vec<u8>> {
     let answer = client.get(path, key)?;
-    if answer.status == 200 { Ok(answer.body) } else { Err(format!("{path}: status {}: {}", answer.status, String::from_utf8_lossy(&answer.body)).into()) }
+    if answer.status == 200 {
+        Ok(answer.body)
+    } else {
+        Err(format!(
+            "{path}: status {}: {}",
+            answer.status,
+            String::from_utf8_lossy(&answer.body)
+        )
+        .into())
+    }
 }
 
 /// Moves the channel and waits until the server answers from there.
 fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
     let mut client = Client::connect(&server.address)?;
-    let is_served = |client: &mut Client| Ok::<_, Box<dyn std::error::Error>>(String::from_utf8_lossy(&client.get("/readyz", "")?.body).contains(release));
+    let is_served = |client: &mut Client| {
+        Ok::<_, Box<dyn std::error::Error>>(
+            String::from_utf8_lossy(&client.get("/readyz", "")?.body).contains(release),
+        )
+    };
     if is_served(&mut client)? {
         return Ok(());
     }
-    finish(pubdata(&["releases", "rollback", "--to", release]).arg("--home").arg(home), &[0])?;
-    // The server closes a connection that says nothing for ten seconds, and a busy disk can take longer.
+    finish(
+        pubdata(&["releases", "rollback", "--to", release])
+            .arg("--home")
+            .arg(home),
+        &[0],
+    )?;
+    // The server closes a connection that says nothing for ten seconds, and a busy disk can take
+    // longer.
     let mut client = Client::connect(&server.address)?;
     let begun = Instant::now();
     while !is_served(&mut client)? {
         if begun.elapsed() > Duration::from_secs(30) {
-            return Err(format!("the server does not serve {release} 30 s after the channel points at it").into());
+            return Err(format!(
+                "the server does not serve {release} 30 s after the channel points at it"
+            )
+            .into());
         }
         super::http::pause(Duration::from_millis(5));
     }
     Ok(())
 }
 
-/// A home with the mirror's release and one of a mirror in which every ZCTA and county of 2023 has one inhabitant more.
+/// A home with the mirror's release and one of a mirror in which every ZCTA and county of 2023 has
+/// one inhabitant more.
 fn two_releases() -> Result<(PathBuf, [String; 2])> {
-    let (mirror, changed, home) = (corpus::mirror()?, corpus::folder().join("changed-mirror"), corpus::folder().join("swaps-home"));
+    let (mirror, changed, home) = (
+        corpus::mirror()?,
+        corpus::folder().join("changed-mirror"),
+        corpus::folder().join("swaps-home"),
+    );
     corpus::remove(&changed)?;
     corpus::remove(&home)?;
     link_all(&mirror, &changed)?;
-    let table = changed.join(VINTAGE).join("data/5YRData/acsdt5y2023-b01003.dat");
-    let content: String = fs::read_to_string(&table)?.lines().map(with_one_more).collect();
+    let table = changed
+        .join(VINTAGE)
+        .join("data/5YRData/acsdt5y2023-b01003.dat");
+    let content: String = fs::read_to_string(&table)?
+        .lines()
+        .map(with_one_more)
+        .collect();
     fs::remove_file(&table)?;
     fs::write(&table, content)?;
-    Ok((home.clone(), [publish(&mirror, &home)?, publish(&changed, &home)?]))
+    Ok((
+        home.clone(),
+        [publish(&mirror, &home)?, publish(&changed, &home)?],
+    ))
 }
 
 fn with_one_more(line: &str) -> String {
@@ -147,9 +210,19 @@ fn with_one_more(line: &str) -> String {
 }
 
 fn publish(mirror: &Path, home: &Path) -> Result<String> {
-    let output = finish(pubdata(&["run", "--json"]).arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10, 30])?;
+    let output = finish(
+        pubdata(&["run", "--json"])
+            .arg("--mirror")
+            .arg(mirror)
+            .arg("--home")
+            .arg(home),
+        &[0, 10, 30],
+    )?;
     let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    Ok(report["release_id"].as_str().ok_or("the run published nothing")?.to_owned())
+    Ok(report["release_id"]
+        .as_str()
+        .ok_or("the run published nothing")?
+        .to_owned())
 }
 
 /// Copies a folder by hard links.
@@ -158,7 +231,11 @@ fn link_all(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() { link_all(&entry.path(), &target)? } else { fs::hard_link(entry.path(), target)? }
+        if entry.file_type()?.is_dir() {
+            link_all(&entry.path(), &target)?
+        } else {
+            fs::hard_link(entry.path(), target)?
+        }
     }
     Ok(())
 }

@@ -19,7 +19,8 @@ const REQUESTS: u64 = 4_000;
 /// Clock ticks in a second, the same on every Linux.
 const TICKS: f64 = 100.0;
 
-/// Builds a release of the largest boundary file in an empty home, against SHA-256 of the file; the most memory of a build; then asks a server for rates.
+/// Builds a release of the largest boundary file in an empty home, against SHA-256 of the file; the
+/// most memory of a build; then asks a server for rates.
 pub fn bench() -> Result<()> {
     let records = tax_corpus::records()?;
     let mirror = tax_corpus::mirror(records)?;
@@ -32,21 +33,46 @@ pub fn bench() -> Result<()> {
     let home = corpus::folder().join("tax-home");
     let build = || {
         corpus::remove(&home)?;
-        Ok(seconds(|| finish(pubdata(&["run", BOUNDARIES]).arg("--mirror").arg(&mirror).arg("--home").arg(&home), &[0]))?.0)
+        Ok(seconds(|| {
+            finish(
+                pubdata(&["run", BOUNDARIES])
+                    .arg("--mirror")
+                    .arg(&mirror)
+                    .arg("--home")
+                    .arg(&home),
+                &[0],
+            )
+        })?
+        .0)
     };
     let pair = in_turn(ROUNDS, " s", build, || Ok(seconds(|| hash(&file))?.0))?;
-    println!("    to a release            {}: {:.0} records/s", pair.ours, records as f64 / pair.ours.median());
+    println!(
+        "    to a release            {}: {:.0} records/s",
+        pair.ours,
+        records as f64 / pair.ours.median()
+    );
     println!("    SHA-256 of the file     {}", pair.peer);
     println!("    ratio                   {}", pair.ratio);
-    println!("    peak memory of a build  {:.0} MB", memory::peak(BOUNDARIES, &mirror)?);
+    println!(
+        "    peak memory of a build  {:.0} MB",
+        memory::peak(BOUNDARIES, &mirror)?
+    );
     let others = ["run", "tax.sst_rates", "tax.states"];
-    finish(pubdata(&others).arg("--mirror").arg(&mirror).arg("--home").arg(&home), &[0])?;
+    finish(
+        pubdata(&others)
+            .arg("--mirror")
+            .arg(&mirror)
+            .arg("--home")
+            .arg(&home),
+        &[0],
+    )?;
     ask(&home, records)?;
     corpus::remove(&home)
 }
 
 fn hash(path: &Path) -> Result<pubdata_core::ids::Digest> {
-    let (mut file, mut hasher, mut buffer) = (File::open(path)?, Hasher::default(), vec![0; 1 << 18]);
+    let (mut file, mut hasher, mut buffer) =
+        (File::open(path)?, Hasher::default(), vec![0; 1 << 18]);
     loop {
         match file.read(&mut buffer)? {
             0 => return Ok(hasher.finish()),
@@ -55,11 +81,17 @@ fn hash(path: &Path) -> Result<pubdata_core::ids::Digest> {
     }
 }
 
-/// Processor time of the server for an answer, by what is asked. A state without a sales tax has an answer of the same form without a lookup.
+/// Processor time of the server for an answer, by what is asked. A state without a sales tax has an
+/// answer of the same form without a lookup.
 fn ask(home: &Path, records: u64) -> Result<()> {
     let server = serve(home, None, &[])?;
     let (now, most) = server.memory()?;
-    println!("    server ready after {:.1} s, resident {:.0} MB, at most {:.0} MB while loading", server.ready_seconds, now / 1e6, most / 1e6);
+    println!(
+        "    server ready after {:.1} s, resident {:.0} MB, at most {:.0} MB while loading",
+        server.ready_seconds,
+        now / 1e6,
+        most / 1e6
+    );
     let key = key_header(home)?;
     let steps = records / tax_corpus::ZIPS / 2;
     let place = |number: u64| {
@@ -71,16 +103,31 @@ fn ask(home: &Path, records: u64) -> Result<()> {
     let zip = |number| format!("{:05}", place(number).0);
     type Query<'q> = &'q dyn Fn(u64) -> String;
     let kinds: [(&str, &str, Query<'_>); 4] = [
-        ("address", "address", &|number| format!("street={}&zip={}&state=GA", address(number), zip(number))),
-        ("ZIP+4 code", "zip9", &|number| format!("zip={}&state=GA", plus4(number))),
-        ("ZIP code of parts", "zip5_lowest", &|number| format!("zip={}&state=GA", zip(number))),
-        ("no lookup (Oregon)", "state", &|number| format!("zip={}&state=OR", zip(number))),
+        ("address", "address", &|number| {
+            format!("street={}&zip={}&state=GA", address(number), zip(number))
+        }),
+        ("ZIP+4 code", "zip9", &|number| {
+            format!("zip={}&state=GA", plus4(number))
+        }),
+        ("ZIP code of parts", "zip5_lowest", &|number| {
+            format!("zip={}&state=GA", zip(number))
+        }),
+        ("no lookup (Oregon)", "state", &|number| {
+            format!("zip={}&state=OR", zip(number))
+        }),
     ];
     for (what, level, query) in kinds {
-        let paths: Vec<String> = (0..REQUESTS).map(|number| format!("/v1/tax/rate?{}", query(number))).collect();
+        let paths: Vec<String> = (0..REQUESTS)
+            .map(|number| format!("/v1/tax/rate?{}", query(number)))
+            .collect();
         let bytes = check(&server, &key, &paths[..200], level)?;
-        let samples = (0..ROUNDS).map(|_| time(&server, &key, &paths)).collect::<Result<Vec<_>>>()?;
-        println!("    {what:<22}  {}, {bytes} bytes an answer", Figures::new(samples, " µs"));
+        let samples = (0..ROUNDS)
+            .map(|_| time(&server, &key, &paths))
+            .collect::<Result<Vec<_>>>()?;
+        println!(
+            "    {what:<22}  {}, {bytes} bytes an answer",
+            Figures::new(samples, " µs")
+        );
     }
     Ok(())
 }
@@ -92,7 +139,12 @@ fn check(server: &Server, key: &str, paths: &[String], level: &str) -> Result<us
         let answer = client.get(path, key)?;
         let body: Value = serde_json::from_slice(&answer.body)?;
         if answer.status != 200 || body["data"]["match"]["level"] != level {
-            return Err(format!("{path}: status {}, {}", answer.status, String::from_utf8_lossy(&answer.body)).into());
+            return Err(format!(
+                "{path}: status {}, {}",
+                answer.status,
+                String::from_utf8_lossy(&answer.body)
+            )
+            .into());
         }
         bytes += answer.body.len();
     }

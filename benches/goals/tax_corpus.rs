@@ -1,5 +1,7 @@
-//! A boundary file of any size in the layout of the Streamlined Sales Tax Agreement, with a rate file beside it. SYNTHETIC: Georgia, which publishes the largest file, under ZIP codes
-//! that do not exist (`00001` to `00500`), with streets, ranges and districts made up. Equal numbers of records are equal bytes.
+//! A boundary file of any size in the layout of the Streamlined Sales Tax Agreement, with a rate
+//! file beside it. SYNTHETIC: Georgia, which publishes the largest file, under ZIP codes that do
+//! not exist (`00001` to `00500`), with streets, ranges and districts made up. Equal numbers of
+//! records are equal bytes.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -8,9 +10,11 @@ use std::path::{Path, PathBuf};
 use crate::Result;
 use crate::corpus::{folder, remove, shared_data};
 
-/// Records of the boundary file; `PUBDATA_BENCH_BOUNDARIES` sets another number than that of the largest published one.
+/// Records of the boundary file; `PUBDATA_BENCH_BOUNDARIES` sets another number than that of the
+/// largest published one.
 pub fn records() -> Result<u64> {
-    Ok(std::env::var("PUBDATA_BENCH_BOUNDARIES").map_or(Ok(2_080_000), |records| records.parse())?)
+    Ok(std::env::var("PUBDATA_BENCH_BOUNDARIES")
+        .map_or(Ok(2_080_000), |records| records.parse())?)
 }
 
 const HOST: &str = "www.streamlinedsalestax.org/ratesandboundry";
@@ -42,7 +46,12 @@ pub fn mirror(records: u64) -> Result<PathBuf> {
     for (kind, name) in [("Boundary", BOUNDARIES), ("Rates", RATES)] {
         let folder = mirror.join(HOST).join(kind);
         fs::create_dir_all(&folder)?;
-        fs::write(folder.join("index.html"), format!("<html><body><A HREF=\"/ratesandboundry/{kind}/{name}\">{name}</A><br></body></html>"))?;
+        fs::write(
+            folder.join("index.html"),
+            format!(
+                "<html><body><A HREF=\"/ratesandboundry/{kind}/{name}\">{name}</A><br></body></html>"
+            ),
+        )?;
     }
     let mut file = BufWriter::with_capacity(1 << 20, File::create(boundaries(&mirror))?);
     let mut line = String::new();
@@ -55,9 +64,15 @@ pub fn mirror(records: u64) -> Result<PathBuf> {
     let codes = shared_data()?.join("general/tax");
     let to = mirror.join("www2.census.gov/geo/docs/reference/codes");
     fs::create_dir_all(to.join("files"))?;
-    fs::copy(codes.join("national.txt"), to.join("files/national_county.txt"))?;
+    fs::copy(
+        codes.join("national.txt"),
+        to.join("files/national_county.txt"),
+    )?;
     fs::copy(codes.join("PLACElist.txt"), to.join("PLACElist.txt"))?;
-    fs::write(mirror.join("SYNTHETIC.md"), "The files of Georgia on this mirror are synthetic: see benches/goals/tax_corpus.rs.\n")?;
+    fs::write(
+        mirror.join("SYNTHETIC.md"),
+        "The files of Georgia on this mirror are synthetic: see benches/goals/tax_corpus.rs.\n",
+    )?;
     fs::write(mirror.join(MARKER), "# Synthetic records.\nsample = true\n")?;
     Ok(mirror)
 }
@@ -65,10 +80,14 @@ pub fn mirror(records: u64) -> Result<PathBuf> {
 /// The address that a record of a ZIP code is about, and a ZIP+4 code that another is about.
 pub fn asked(zip: u64, step: u64) -> (String, String) {
     let (street, low) = address(step);
-    (format!("{}%20Synthetic{street}%20St", low + 2), format!("{zip:05}-{:04}", step * 4 + 1))
+    (
+        format!("{}%20Synthetic{street}%20St", low + 2),
+        format!("{zip:05}-{:04}", step * 4 + 1),
+    )
 }
 
-/// Every other record is a range of addresses, the others are ranges of ZIP+4 codes. A part of them lies in a city, a part in a district.
+/// Every other record is a range of addresses, the others are ranges of ZIP+4 codes. A part of them
+/// lies in a city, a part in a district.
 fn push_record(number: u64, line: &mut String) {
     line.clear();
     let (zip, step) = (1 + number % ZIPS, number / ZIPS / 2);
@@ -117,11 +136,14 @@ fn address(step: u64) -> (u64, u64) {
 fn rates() -> String {
     let mut lines = String::new();
     let mut push = |kind: &str, code: String, rate: &str, food: &str| {
-        lines.push_str(&format!("13,{kind},{code},{rate},{rate},{food},{food},20240101,99991231\n"));
+        lines.push_str(&format!(
+            "13,{kind},{code},{rate},{rate},{food},{food},20240101,99991231\n"
+        ));
     };
     push("45", "13".to_owned(), "0.04", "0");
     (0..COUNTIES).for_each(|county| push("00", format!("{:03}", 1 + county * 2), "0.03", "0.03"));
     (0..PLACES).for_each(|place| push("01", format!("{:05}", 1_000 + place), "0.005", "0.005"));
-    (0..DISTRICTS).for_each(|district| push("63", format!("{}", 80_000 + district), "0.01", "0.01"));
+    (0..DISTRICTS)
+        .for_each(|district| push("63", format!("{}", 80_000 + district), "0.01", "0.01"));
     lines
 }

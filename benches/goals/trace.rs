@@ -4,11 +4,18 @@ use crate::measure::{Figures, finish, pubdata, seconds};
 
 const ROUNDS: usize = 11;
 
-/// A record of each kind: a published figure, a share of several cells, a county, an area, a school inside an archive.
+/// A record of each kind: a published figure, a share of several cells, a county, an area, a school
+/// inside an archive.
 const RECORDS: [(&str, &str); 5] = [
     ("metric", "geo.zcta_metric:2023:90210:population"),
-    ("share of ten cells", "geo.zcta_metric:2023:90210:high_school_attainment"),
-    ("county metric", "geo.county_metric:2023:06037:median_household_income"),
+    (
+        "share of ten cells",
+        "geo.zcta_metric:2023:90210:high_school_attainment",
+    ),
+    (
+        "county metric",
+        "geo.county_metric:2023:06037:median_household_income",
+    ),
     ("geography", "geo.geography:90210"),
     ("school", "geo.school:010000500870"),
 ];
@@ -20,8 +27,14 @@ pub fn bench() -> Result<()> {
     println!("  of which starting the process: {start}");
     for (kind, record_id) in RECORDS {
         let figures = samples(|| {
-            let output = finish(pubdata(&["trace", record_id]).arg("--home").arg(&home), &[0])?;
-            if String::from_utf8_lossy(&output.stdout).lines().any(|line| line.trim().ends_with("match") && !line.contains("mismatch")) {
+            let output = finish(
+                pubdata(&["trace", record_id]).arg("--home").arg(&home),
+                &[0],
+            )?;
+            if String::from_utf8_lossy(&output.stdout)
+                .lines()
+                .any(|line| line.trim().ends_with("match") && !line.contains("mismatch"))
+            {
                 Ok(())
             } else {
                 Err(format!("trace {record_id} does not say match").into())

@@ -1,4 +1,5 @@
-//! Archives: members are found, read and checked by three readers; what one of them reads the others read to the same bytes.
+//! Archives: members are found, read and checked by three readers; what one of them reads the
+//! others read to the same bytes.
 
 use pubdata_build::decode::{Archive, ArchiveParts, PackedMember, leading_member, member_date, member_name, member_names, pack, read_range, unpack_start};
 use pubdata_core::pipeline::{Encoding, Format};

@@ -1,4 +1,5 @@
-//! What a manifest or a receipt says of a part, against the part's bytes: nothing but the truth is believed.
+//! What a manifest or a receipt says of a part, against the part's bytes: nothing but the truth is
+//! believed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,7 +46,8 @@ fn release() -> &'static Release {
     })
 }
 
-/// A byte that chooses a part, then what is said of it as JSON: all of it, or some members that replace those of the truth.
+/// A byte that chooses a part, then what is said of it as JSON: all of it, or some members that
+/// replace those of the truth.
 pub fn claims(data: &[u8]) {
     let (which, text) = place::choice(data);
     let Ok(serde_json::Value::Object(said)) = serde_json::from_slice(text) else { return };
@@ -67,7 +69,8 @@ pub fn claims(data: &[u8]) {
         assert_ne!(&claimed, part, "the truth is believed: {added:?} {contradictions:?}");
         return;
     }
-    // Notes are for people, a record that several rules refuse is counted under one of them, and the sources that a fingerprint is of are elsewhere.
+    // Notes are for people, a record that several rules refuse is counted under one of them, and
+    // the sources that a fingerprint is of are elsewhere.
     let mut compared = claimed.clone();
     compared.report.notes.clone_from(&part.report.notes);
     compared.report.quarantined.clone_from(&part.report.quarantined);

@@ -1,4 +1,5 @@
-//! Declarations, contracts and the files beside them: whatever stands there, findings name a file and a line that are there.
+//! Declarations, contracts and the files beside them: whatever stands there, findings name a file
+//! and a line that are there.
 
 use std::collections::BTreeMap;
 use std::path::Path;

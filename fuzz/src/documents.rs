@@ -23,7 +23,8 @@ pub fn xml(bytes: &[u8]) {
             assert!(content.text.len() <= 4 * length, "a text is no longer than its characters");
         }
     }
-    // What is read to its end as text is not taken apart, so that it may hold attributes that are none.
+    // What is read to its end as text is not taken apart, so that it may hold attributes that are
+    // none.
     if let Some(starts) = starts {
         assert!(met.iter().all(|offset| starts.contains(offset)), "both ways meet the same elements");
     }
@@ -71,7 +72,8 @@ pub fn feed(bytes: &[u8]) {
     }
 }
 
-/// A member of the SEC's archive of facts: what the fast decoder accepts, the strict one reads to the same facts.
+/// A member of the SEC's archive of facts: what the fast decoder accepts, the strict one reads to
+/// the same facts.
 pub fn company_facts(member: &[u8]) {
     let wanted = ["us-gaap:Assets", "us-gaap:Revenues", "us-gaap:EarningsPerShareDiluted", "dei:EntityCommonStockSharesOutstanding"];
     let (fast, strict) = by_both(member, &wanted).expect("these are concepts");
@@ -96,7 +98,8 @@ pub fn filings_feed(bytes: &[u8]) {
     }
 }
 
-/// A member of the SEC's archive of submissions: a filing's pointer leads to its accession number, or to the whole text.
+/// A member of the SEC's archive of submissions: a filing's pointer leads to its accession number,
+/// or to the whole text.
 pub fn submissions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for (offset, length) in filings_of_member(text) {

@@ -1,4 +1,5 @@
-//! Files of our own that somebody may have damaged: the event log, manifests, channels, and what else lies in a home.
+//! Files of our own that somebody may have damaged: the event log, manifests, channels, and what
+//! else lies in a home.
 
 use std::sync::OnceLock;
 
@@ -21,7 +22,8 @@ fn home(name: &str) -> Home {
     Home::open(&place::empty(name)).expect("a home can be made")
 }
 
-/// Segments of the log, with a zero byte between them. What the log gives when it is opened, its readers get.
+/// Segments of the log, with a zero byte between them. What the log gives when it is opened, its
+/// readers get.
 pub fn event_log(data: &[u8]) {
     let home = home("log");
     let folder = home.stream_dir().join("log");

@@ -1,4 +1,5 @@
-//! One program for all targets; the variable `PUBDATA_FUZZ` names the one that runs. `docs/FUZZING.md` says what each of them checks.
+//! One program for all targets; the variable `PUBDATA_FUZZ` names the one that runs.
+//! `docs/FUZZING.md` says what each of them checks.
 
 #![no_main]
 
@@ -21,7 +22,8 @@ use std::sync::OnceLock;
 /// A check of one input; what breaks it panics.
 type Check = fn(&[u8]);
 
-/// Every target with its check and what an input may take of memory besides fifty times its own size, in megabytes.
+/// Every target with its check and what an input may take of memory besides fifty times its own
+/// size, in megabytes.
 const TARGETS: &[(&str, Check, usize)] = &[
     ("delimited", tables::delimited, 48),
     ("fixed_width", tables::fixed_width, 48),

@@ -1,4 +1,5 @@
-//! Counts the memory in use, so that an input that asks for much more than it is worth is a finding.
+//! Counts the memory in use, so that an input that asks for much more than it is worth is a
+//! finding.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,4 +1,5 @@
-//! Ends the process when it has used the processor time that it was given: on a busy machine the time of day says nothing.
+//! Ends the process when it has used the processor time that it was given: on a busy machine the
+//! time of day says nothing.
 
 use std::ffi::{c_int, c_long};
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! What callers send: any request to the server on a release of the fixtures, messages of the stream, and cursors.
+//! What callers send: any request to the server on a release of the fixtures, messages of the
+//! stream, and cursors.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -75,7 +76,8 @@ struct Answer {
     body: Value,
 }
 
-/// A line `METHOD PATH`, then the body; where the answer is a page, the body is the place that the next one is made to begin at.
+/// A line `METHOD PATH`, then the body; where the answer is a page, the body is the place that the
+/// next one is made to begin at.
 pub fn http(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (line, body) = (&data[..end], data.get(end + 1..).unwrap_or_default());

@@ -1,4 +1,5 @@
-//! Files of records: each record's pointer leads to bytes that alone make the same record, and reading again gives the same.
+//! Files of records: each record's pointer leads to bytes that alone make the same record, and
+//! reading again gives the same.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +79,8 @@ fn task<'a>(path: &'a Path, format: &'a Format, member: Option<&'a str>, plan: &
     Task { path, format, member, plan, input: 7, member_number: 3, max_bytes: MAX_BYTES, only }
 }
 
-/// Reads a file by the names that its own header has, and looks at what comes of it. `bytes` are those that pointers lead into.
+/// Reads a file by the names that its own header has, and looks at what comes of it. `bytes` are
+/// those that pointers lead into.
 pub fn check(path: &Path, bytes: &[u8], format: &Format, member: Option<&str>, keep: Option<Vec<String>>) {
     let nothing = ColumnPlan::default();
     let names = columns(&task(path, format, member, &nothing, None)).unwrap_or_default();

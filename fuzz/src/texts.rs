@@ -1,4 +1,5 @@
-//! Names, addresses and numbers in the form in which they are compared: a form that is put through the same again stays as it is.
+//! Names, addresses and numbers in the form in which they are compared: a form that is put through
+//! the same again stays as it is.
 
 use pubdata_build::normalise;
 use pubdata_core::canonical::{address, email, license_number, line, name, phone, state, street};

@@ -1,4 +1,5 @@
-//! What browsers and proxies send: headers, forms and addresses of pages, with and without a key, to the server on a release of the fixtures.
+//! What browsers and proxies send: headers, forms and addresses of pages, with and without a key,
+//! to the server on a release of the fixtures.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -92,7 +93,8 @@ fn headers(lines: &[&[u8]], key: Option<&String>) -> HeaderMap {
     headers
 }
 
-/// A byte that chooses the key, a line `METHOD PATH`, lines of headers, an empty line, and the body.
+/// A byte that chooses the key, a line `METHOD PATH`, lines of headers, an empty line, and the
+/// body.
 pub fn visits(data: &[u8]) {
     let (which, data) = place::choice(data);
     let (head, body) = match data.windows(2).position(|pair| pair == b"\n\n") {

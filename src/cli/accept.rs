@@ -1,5 +1,5 @@
-//! `pubdata accept`: writes down what a person has looked at and takes as it is, takes it back, or lists it. What is refused leaves nothing
-//! behind.
+//! `pubdata accept`: writes down what a person has looked at and takes as it is, takes it back, or
+//! lists it. What is refused leaves nothing behind.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -42,7 +42,8 @@ pub(super) struct AcceptArgs {
     /// What you approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// Last day on which it applies. By default a rule applies to one run, anything else until it is withdrawn.
+    /// Last day on which it applies. By default a rule applies to one run, anything else until it
+    /// is withdrawn.
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     until: Option<String>,
     /// Withdraws an earlier approval.
@@ -59,7 +60,8 @@ pub(super) struct AcceptArgs {
 pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode> {
     let now = Timestamp::now();
     if arguments.what.is_empty() && !arguments.list {
-        return Err(Error::config("nothing was named to be accepted").hint("`pubdata accept --help` shows what can be; `--list` what has been"));
+        return Err(Error::config("nothing was named to be accepted")
+            .hint("`pubdata accept --help` shows what can be; `--list` what has been"));
     }
     if arguments.list {
         // Wherever releases are: what was accepted is in the home.
@@ -67,29 +69,67 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
             return Err(global.no_home());
         }
         let home = global.home()?;
-        let runs = store::read_ledger(&home).inspect_err(|error| tracing::warn!("which runs have used what is not known: {error}")).unwrap_or_default();
-        show(global, arguments, &run::counting(&home, &runs, now)?, &BTreeMap::new());
+        let runs = store::read_ledger(&home)
+            .inspect_err(|error| tracing::warn!("which runs have used what is not known: {error}"))
+            .unwrap_or_default();
+        show(
+            global,
+            arguments,
+            &run::counting(&home, &runs, now)?,
+            &BTreeMap::new(),
+        );
         return Ok(ExitCode::SUCCESS);
     }
-    let until = arguments.until.as_deref().map(|text| super::day("--until", text)).transpose()?;
+    let until = arguments
+        .until
+        .as_deref()
+        .map(|text| super::day("--until", text))
+        .transpose()?;
     let by = user::name();
     let declarations = global.declarations()?;
     // Before the home is made: what is refused leaves nothing behind.
-    let known = if global.home.is_dir() { Some(global.home()?) } else { None };
-    let mut runs = known.as_ref().map(store::read_ledger).transpose()?.unwrap_or_default();
+    let known = if global.home.is_dir() {
+        Some(global.home()?)
+    } else {
+        None
+    };
+    let mut runs = known
+        .as_ref()
+        .map(store::read_ledger)
+        .transpose()?
+        .unwrap_or_default();
     runs.reverse();
     let word = |what: &String| {
         let is_known_rule = run::blocked_by(what, &runs).is_some();
-        run::acceptance(&declarations, &Word { what, until, by: &by, is_known_rule, is_withdrawn: arguments.withdraw }, now)
+        run::acceptance(
+            &declarations,
+            &Word {
+                what,
+                until,
+                by: &by,
+                is_known_rule,
+                is_withdrawn: arguments.withdraw,
+            },
+            now,
+        )
     };
-    let said = arguments.what.iter().map(word).collect::<Result<Vec<_>>>()?;
-    said.iter().try_for_each(|acceptance| run::check_acceptance(known.as_ref(), &declarations, acceptance))?;
+    let said = arguments
+        .what
+        .iter()
+        .map(word)
+        .collect::<Result<Vec<_>>>()?;
+    said.iter().try_for_each(|acceptance| {
+        run::check_acceptance(known.as_ref(), &declarations, acceptance)
+    })?;
     if !arguments.dry_run {
         let home = global.home()?;
-        said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
+        said.iter()
+            .try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
     }
     let words = arguments.what.iter().filter(|_| !arguments.withdraw);
-    let lets_through: BTreeMap<&String, &str> = words.filter_map(|what| Some((what, run::blocked_by(what, &runs)?.reason.as_deref()?))).collect();
+    let lets_through: BTreeMap<&String, &str> = words
+        .filter_map(|what| Some((what, run::blocked_by(what, &runs)?.reason.as_deref()?)))
+        .collect();
     show(global, arguments, &said, &lets_through);
     Ok(ExitCode::SUCCESS)
 }
@@ -101,29 +141,53 @@ pub(super) struct AcceptReport<'a> {
     is_dry_run: bool,
     /// What was accepted or withdrawn now; with `--list` all that counts today.
     acceptances: &'a [Acceptance],
-    /// By the word that was given, why the last run blocked what it lets through; empty if it blocked nothing of the kind.
+    /// By the word that was given, why the last run blocked what it lets through; empty if it
+    /// blocked nothing of the kind.
     lets_through: &'a BTreeMap<&'a String, &'a str>,
 }
 
 /// `lets_through` is what blocked the last run, by the word that takes it.
-fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance], lets_through: &BTreeMap<&String, &str>) {
+fn show(
+    global: &Global,
+    arguments: &AcceptArgs,
+    acceptances: &[Acceptance],
+    lets_through: &BTreeMap<&String, &str>,
+) {
     if global.json {
-        output::sorted_document(&AcceptReport { is_dry_run: arguments.dry_run, acceptances, lets_through });
+        output::sorted_document(&AcceptReport {
+            is_dry_run: arguments.dry_run,
+            acceptances,
+            lets_through,
+        });
         return;
     }
-    let mut rows = vec![["ID", "ACCEPTED", "BY", "AT", "UNTIL"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["ID", "ACCEPTED", "BY", "AT", "UNTIL"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     for acceptance in acceptances {
         let what = match &acceptance.what {
-            Accepted::HostKey { fingerprint } if !fingerprint.is_empty() => format!("host_key {fingerprint}"),
+            Accepted::HostKey { fingerprint } if !fingerprint.is_empty() => {
+                format!("host_key {fingerprint}")
+            }
             what => what.name().to_owned(),
         };
         let until = match &acceptance.until {
             _ if acceptance.is_withdrawn => "withdrawn".to_owned(),
             Some(until) => until.clone(),
-            None if matches!(acceptance.what, Accepted::Rule { .. }) => "the end of the next run".to_owned(),
+            None if matches!(acceptance.what, Accepted::Rule { .. }) => {
+                "the end of the next run".to_owned()
+            }
             None => "it is withdrawn".to_owned(),
         };
-        rows.push(vec![acceptance.id.clone(), what, acceptance.by.clone(), output::to_seconds(&acceptance.at), until]);
+        rows.push(vec![
+            acceptance.id.clone(),
+            what,
+            acceptance.by.clone(),
+            output::to_seconds(&acceptance.at),
+            until,
+        ]);
     }
     output::table(&rows);
     for (what, reason) in lets_through {

@@ -1,5 +1,5 @@
-//! What is done when a run has ended, well or not: numbers for a collector, word of what is new, a sign of life. None of it changes how the run
-//! ended: what goes wrong here is a warning.
+//! What is done when a run has ended, well or not: numbers for a collector, word of what is new, a
+//! sign of life. None of it changes how the run ended: what goes wrong here is a warning.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,26 +23,57 @@ use pubdata_store::{self as store, LedgerEntry};
 /// Whom to tell how a run went.
 #[derive(Args)]
 pub(super) struct AfterRunArgs {
-    /// Program to start when a task was blocked, missing, late, above its limit of quarantined records, or has recovered, or when the run
-    /// failed. It gets JSON on standard input. The command is split at spaces and not passed to a shell.
-    #[arg(long, env = "PUBDATA_HOOK", hide_env_values = true, value_name = "COMMAND")]
+    /// Program to start when a task was blocked, missing, late, above its limit of quarantined
+    /// records, or has recovered, or when the run failed. It gets JSON on standard input. The
+    /// command is split at spaces and not passed to a shell.
+    #[arg(
+        long,
+        env = "PUBDATA_HOOK",
+        hide_env_values = true,
+        value_name = "COMMAND"
+    )]
     hook: Option<String>,
     /// URL to which the same JSON is posted.
-    #[arg(long, env = "PUBDATA_WEBHOOK", hide_env_values = true, value_name = "URL")]
+    #[arg(
+        long,
+        env = "PUBDATA_WEBHOOK",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     webhook: Option<String>,
-    /// URL to request (GET) after each completed run (exit code below 40), for a service that alerts you when the request is missing.
-    #[arg(long, env = "PUBDATA_HEARTBEAT", hide_env_values = true, value_name = "URL")]
+    /// URL to request (GET) after each completed run (exit code below 40), for a service that
+    /// alerts you when the request is missing.
+    #[arg(
+        long,
+        env = "PUBDATA_HEARTBEAT",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     heartbeat: Option<String>,
-    /// URL to which OpenLineage events of the run are posted. They are always written to HOME/runs/<run_id>.openlineage.jsonl.
-    #[arg(long, env = "PUBDATA_OPENLINEAGE_URL", hide_env_values = true, value_name = "URL")]
+    /// URL to which OpenLineage events of the run are posted. They are always written to
+    /// HOME/runs/<run_id>.openlineage.jsonl.
+    #[arg(
+        long,
+        env = "PUBDATA_OPENLINEAGE_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     openlineage_url: Option<String>,
-    /// Namespace of this installation in OpenLineage events: jobs and datasets are named under NAME/CHANNEL.
-    #[arg(long, env = "PUBDATA_OPENLINEAGE_NAMESPACE", value_name = "NAME", default_value = "pubdata")]
+    /// Namespace of this installation in OpenLineage events: jobs and datasets are named under
+    /// NAME/CHANNEL.
+    #[arg(
+        long,
+        env = "PUBDATA_OPENLINEAGE_NAMESPACE",
+        value_name = "NAME",
+        default_value = "pubdata"
+    )]
     openlineage_namespace: String,
     /// File to write metrics to, for the textfile collector of node_exporter.
     #[arg(long, env = "PUBDATA_METRICS_FILE", value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// Tests all of these without a run: sends a test message to hook and webhook and an event to the OpenLineage URL, requests the heartbeat URL, writes the metrics file, and reports each result.
+    /// Tests all of these without a run: sends a test message to hook and webhook and an event to
+    /// the OpenLineage URL, requests the heartbeat URL, writes the metrics file, and reports each
+    /// result.
     #[arg(long)]
     pub(super) test_message: bool,
 }
@@ -84,7 +115,11 @@ enum RunEnd {
 
 impl RunEnd {
     fn of(entry: &LedgerEntry) -> Self {
-        if entry.exit_code < monitor::FAILED_FROM { Self::Reached } else { Self::Failed }
+        if entry.exit_code < monitor::FAILED_FROM {
+            Self::Reached
+        } else {
+            Self::Failed
+        }
     }
 }
 
@@ -93,22 +128,44 @@ impl AfterRunArgs {
     async fn measure(&self, settings: &RunSettings) -> Option<Told> {
         let path = self.metrics_file.as_deref()?;
         let outcome = write_metrics(settings, path).await;
-        Some(Told { to: "metrics_file", outcome, failing: "the file of metrics was not written" })
+        Some(Told {
+            to: "metrics_file",
+            outcome,
+            failing: "the file of metrics was not written",
+        })
     }
 
-    /// Brings the message, where there is one, to hook and webhook, and asks the heartbeat, where the run ended.
-    async fn deliver(&self, settings: &RunSettings, message: Option<&Message>, run: RunEnd) -> Vec<Told> {
+    /// Brings the message, where there is one, to hook and webhook, and asks the heartbeat, where
+    /// the run ended.
+    async fn deliver(
+        &self,
+        settings: &RunSettings,
+        message: Option<&Message>,
+        run: RunEnd,
+    ) -> Vec<Told> {
         let mut told = Vec::new();
         if let (Some(command), Some(message)) = (&self.hook, message) {
-            told.push(Told { to: "hook", outcome: hook(command.clone(), message.clone()).await, failing: "the hook did not do its work" });
+            told.push(Told {
+                to: "hook",
+                outcome: hook(command.clone(), message.clone()).await,
+                failing: "the hook did not do its work",
+            });
         }
         if let (Some(url), Some(message)) = (&self.webhook, message) {
             let outcome = fetch::send_message(&settings.fetch, url, Some(&message.to_json())).await;
-            told.push(Told { to: "webhook", outcome, failing: "the webhook was not told" });
+            told.push(Told {
+                to: "webhook",
+                outcome,
+                failing: "the webhook was not told",
+            });
         }
         if let Some(url) = self.heartbeat.as_deref().filter(|_| run == RunEnd::Reached) {
             let outcome = fetch::send_message(&settings.fetch, url, None).await;
-            told.push(Told { to: "heartbeat", outcome, failing: "the heartbeat was not sent" });
+            told.push(Told {
+                to: "heartbeat",
+                outcome,
+                failing: "the heartbeat was not sent",
+            });
         }
         told
     }
@@ -117,7 +174,12 @@ impl AfterRunArgs {
 impl AfterRunArgs {
     /// Who tells what the run makes of what, beside who shows it.
     pub(super) fn emitter(&self, settings: &RunSettings, shown: SharedObserver) -> Arc<Emitter> {
-        Emitter::new(shown, settings.clone(), &self.openlineage_namespace, self.openlineage_url.as_deref())
+        Emitter::new(
+            shown,
+            settings.clone(),
+            &self.openlineage_namespace,
+            self.openlineage_url.as_deref(),
+        )
     }
 }
 
@@ -130,12 +192,20 @@ pub(super) async fn tell_lineage(emitter: &Emitter, report: &Result<RunReport>) 
 
 /// The run that the ledger ends with, as far as it can be read.
 pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
-    store::read_ledger(&settings.home).ok()?.pop().map(|entry| entry.run_id)
+    store::read_ledger(&settings.home)
+        .ok()?
+        .pop()
+        .map(|entry| entry.run_id)
 }
 
-/// Tells all that want to know. `run_before` is what the ledger ended with before the run: where it still does, there was none, or it failed for want
-/// of what the ledger is written with, too.
-pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_before: Option<&str>, failure: Option<&Error>) {
+/// Tells all that want to know. `run_before` is what the ledger ended with before the run: where it
+/// still does, there was none, or it failed for want of what the ledger is written with, too.
+pub(super) async fn tell(
+    settings: &RunSettings,
+    arguments: &AfterRunArgs,
+    run_before: Option<&str>,
+    failure: Option<&Error>,
+) {
     let warn = |told: Told| {
         if let Err(error) = told.outcome {
             tracing::warn!(%error, "{}", told.failing);
@@ -146,25 +216,54 @@ pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_b
         Ok(entries) => entries,
         Err(error) => return tracing::warn!(%error, "nobody was told how the run went"),
     };
-    if let Some(error) = failure.filter(|error| error.kind() == ErrorKind::Store && entries.last().map(|last| last.run_id.as_str()) == run_before) {
+    if let Some(error) = failure.filter(|error| {
+        error.kind() == ErrorKind::Store
+            && entries.last().map(|last| last.run_id.as_str()) == run_before
+    }) {
         entries.extend(run::unwritten_run(settings, error).await);
     }
-    let Some(last) = entries.last().filter(|last| Some(last.run_id.as_str()) != run_before) else { return };
-    arguments.deliver(settings, Message::of_last_run(&entries).as_ref(), RunEnd::of(last)).await.into_iter().for_each(warn);
+    let Some(last) = entries
+        .last()
+        .filter(|last| Some(last.run_id.as_str()) != run_before)
+    else {
+        return;
+    };
+    arguments
+        .deliver(
+            settings,
+            Message::of_last_run(&entries).as_ref(),
+            RunEnd::of(last),
+        )
+        .await
+        .into_iter()
+        .for_each(warn);
 }
 
-/// Tells all that want to know, as after a run, that this is a test. Exit code 0 where everything arrived, 40 otherwise.
+/// Tells all that want to know, as after a run, that this is a test. Exit code 0 where everything
+/// arrived, 40 otherwise.
 ///
 /// # Errors
 /// `Config`, when nobody is to be told.
-pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &AfterRunArgs) -> Result<ExitCode> {
+pub(super) async fn test(
+    global: &Global,
+    settings: &RunSettings,
+    arguments: &AfterRunArgs,
+) -> Result<ExitCode> {
     let mut told = Vec::from_iter(arguments.measure(settings).await);
     let message = Message::test(&settings.channel, Timestamp::now());
-    told.extend(arguments.deliver(settings, Some(&message), RunEnd::Reached).await);
+    told.extend(
+        arguments
+            .deliver(settings, Some(&message), RunEnd::Reached)
+            .await,
+    );
     if let Some(url) = &arguments.openlineage_url {
         let event = lineage::test_event(&arguments.openlineage_namespace, &settings.channel);
         let outcome = fetch::send_message(&settings.fetch, url, Some(&event)).await;
-        told.push(Told { to: "openlineage_url", outcome, failing: "the address for lineage was not told" });
+        told.push(Told {
+            to: "openlineage_url",
+            outcome,
+            failing: "the address for lineage was not told",
+        });
     }
     if told.is_empty() {
         return Err(Error::config("no hook, webhook or heartbeat is set")
@@ -172,18 +271,38 @@ pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &Af
     }
     let has_failed = told.iter().any(|told| told.outcome.is_err());
     if global.json {
-        let told = told.iter().map(|told| TestMessageTold { error: told.outcome.as_ref().err().map(ToString::to_string), to: told.to }).collect();
-        output::document(&TestMessageReport { channel: &settings.channel, told });
+        let told = told
+            .iter()
+            .map(|told| TestMessageTold {
+                error: told.outcome.as_ref().err().map(ToString::to_string),
+                to: told.to,
+            })
+            .collect();
+        output::document(&TestMessageReport {
+            channel: &settings.channel,
+            told,
+        });
     } else {
         for Told { to, outcome, .. } in &told {
-            output::print_line!("{to}: {}", outcome.as_ref().map_or_else(ToString::to_string, |()| "done".to_owned()));
+            output::print_line!(
+                "{to}: {}",
+                outcome
+                    .as_ref()
+                    .map_or_else(ToString::to_string, |()| "done".to_owned())
+            );
         }
     }
-    Ok(ExitCode::from(if has_failed { ErrorKind::Config.exit_code() } else { 0 }))
+    Ok(ExitCode::from(if has_failed {
+        ErrorKind::Config.exit_code()
+    } else {
+        0
+    }))
 }
 
 async fn hook(command: String, message: Message) -> Result<()> {
-    let done = tokio::task::spawn_blocking(move || monitor::run_hook(&command, &message, HOOK_TIMEOUT)).await;
+    let done =
+        tokio::task::spawn_blocking(move || monitor::run_hook(&command, &message, HOOK_TIMEOUT))
+            .await;
     done.map_err(|error| Error::store(format!("the hook was not waited for: {error}")))?
 }
 
@@ -194,14 +313,29 @@ async fn write_metrics(settings: &RunSettings, path: &Path) -> Result<()> {
 /// The numbers of an installation as they are now.
 pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
     let history = History::of(&store::read_ledger(&settings.home)?);
-    let manifest = settings.releases.present(&settings.channel).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "no numbers of the release");
-        None
-    });
+    let manifest = settings
+        .releases
+        .present(&settings.channel)
+        .await
+        .unwrap_or_else(|error| {
+            tracing::warn!(%error, "no numbers of the release");
+            None
+        });
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let release = manifest.as_ref().map(|manifest| {
-        let freshness = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
-        OfRelease { channel: &settings.channel, manifest, freshness: freshness.collect() }
+        let freshness = manifest
+            .datasets
+            .iter()
+            .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
+        OfRelease {
+            channel: &settings.channel,
+            manifest,
+            freshness: freshness.collect(),
+        }
     });
-    Ok(Readings::of_home(&settings.home, &history, release.as_ref()))
+    Ok(Readings::of_home(
+        &settings.home,
+        &history,
+        release.as_ref(),
+    ))
 }

@@ -1,4 +1,5 @@
-//! How what needs a person is printed: after a run and by `pubdata status`, worst first, what is alike together.
+//! How what needs a person is printed: after a run and by `pubdata status`, worst first, what is
+//! alike together.
 
 use std::collections::BTreeMap;
 
@@ -27,22 +28,38 @@ pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
     output::print_line!("{} {}", output::bold("needs a person:"), attention.len());
     let mut kinds: Vec<(&str, Vec<&Attention>)> = Vec::new();
     for need in attention {
-        match kinds
-            .iter_mut()
-            .find(|(what, needs)| *what == need.what && needs[0].is_in_release == need.is_in_release && needs[0].is_optional == need.is_optional)
-        {
+        match kinds.iter_mut().find(|(what, needs)| {
+            *what == need.what
+                && needs[0].is_in_release == need.is_in_release
+                && needs[0].is_optional == need.is_optional
+        }) {
             Some((_, needs)) => needs.push(need),
             None => kinds.push((&need.what, vec![need])),
         }
     }
     for (what, needs) in kinds {
-        let shown = if extent == Extent::Full || needs.len() <= OF_ONE_KIND { needs.len() } else { OF_ONE_KIND - 1 };
-        needs[..shown].iter().for_each(|need| print_one(global, need));
+        let shown = if extent == Extent::Full || needs.len() <= OF_ONE_KIND {
+            needs.len()
+        } else {
+            OF_ONE_KIND - 1
+        };
+        needs[..shown]
+            .iter()
+            .for_each(|need| print_one(global, need));
         let rest = &needs[shown..];
         if !rest.is_empty() {
-            let names: Vec<&str> = rest.iter().take(NAMES).filter_map(|need| need.task_id.as_deref()).collect();
+            let names: Vec<&str> = rest
+                .iter()
+                .take(NAMES)
+                .filter_map(|need| need.task_id.as_deref())
+                .collect();
             let more = if rest.len() > NAMES { ", …" } else { "" };
-            output::print_line!("  {} {} more: {}{more}", output::coloured(what), rest.len(), names.join(", "));
+            output::print_line!(
+                "  {} {} more: {}{more}",
+                output::coloured(what),
+                rest.len(),
+                names.join(", ")
+            );
             output::print_line!("    {}", output::dim("--verbose shows all"));
         }
     }
@@ -50,7 +67,11 @@ pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
 }
 
 fn print_one(global: &Global, need: &Attention) {
-    let since = need.since.as_deref().map(|since| format!(" since {}", output::to_seconds(since))).unwrap_or_default();
+    let since = need
+        .since
+        .as_deref()
+        .map(|since| format!(" since {}", output::to_seconds(since)))
+        .unwrap_or_default();
     let is_not_renewed = matches!(need.what.as_str(), "blocked" | "missing");
     let what_stays = match (is_not_renewed, need.is_in_release) {
         (true, true) => "; the last good build stays",
@@ -58,7 +79,11 @@ fn print_one(global: &Global, need: &Attention) {
         (false, _) => "",
     };
     let optional = if need.is_optional { "; optional" } else { "" };
-    output::print_line!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id.as_deref().unwrap_or("run"));
+    output::print_line!(
+        "  {} {}{since}{what_stays}{optional}",
+        output::coloured(&need.what),
+        need.task_id.as_deref().unwrap_or("run")
+    );
     output::wrapped("    ", "    ", &need.reason);
     if let Some(step) = &need.next_step {
         let step = step.replace("`pubdata ", &format!("`pubdata {}", global.places()));
@@ -70,5 +95,9 @@ fn print_one(global: &Global, need: &Attention) {
 pub(super) fn counts<'w>(words: impl Iterator<Item = &'w str>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     words.for_each(|word| *counts.entry(word).or_default() += 1);
-    counts.iter().map(|(word, count)| format!("{count} {}", output::coloured(word))).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(word, count)| format!("{count} {}", output::coloured(word)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -1,5 +1,6 @@
-//! `pubdata check`: all findings about declarations, contracts and settings, each with file and line; where a store is given, also whether
-//! publishing can rely on it. Touches no home, and no network but the store's.
+//! `pubdata check`: all findings about declarations, contracts and settings, each with file and
+//! line; where a store is given, also whether publishing can rely on it. Touches no home, and no
+//! network but the store's.
 
 use std::process::ExitCode;
 
@@ -21,7 +22,8 @@ pub(super) struct CheckReport<'a> {
     pipelines: usize,
     /// Contracts that were read.
     contracts: usize,
-    /// The store that was tried: if several create a file there at once, one wins, on which publishing relies. Absent if none was given.
+    /// The store that was tried: if several create a file there at once, one wins, on which
+    /// publishing relies. Absent if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     store: Option<&'a str>,
@@ -32,9 +34,19 @@ pub(super) struct CheckReport<'a> {
 pub(super) async fn check(global: &Global) -> Result<ExitCode> {
     let files = global.files()?;
     let (declarations, mut findings) = Declarations::check(files);
-    findings.extend(declarations.pipelines.values().flat_map(|declaration| run::declaration_faults(&declarations, declaration)));
+    findings.extend(
+        declarations
+            .pipelines
+            .values()
+            .flat_map(|declaration| run::declaration_faults(&declarations, declaration)),
+    );
     if let Err(error) = follow::check(&declarations) {
-        findings.push(Finding { file: "pipelines/".into(), line: 1, key: "settings".into(), message: error.to_string() });
+        findings.push(Finding {
+            file: "pipelines/".into(),
+            line: 1,
+            key: "settings".into(),
+            message: error.to_string(),
+        });
     }
     let store = match &global.store {
         Some(url) => {
@@ -46,7 +58,12 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
     };
     if global.json {
         let (pipelines, contracts) = (declarations.pipelines.len(), declarations.contracts.len());
-        output::sorted_document(&CheckReport { pipelines, contracts, store: store.as_deref(), findings: &findings });
+        output::sorted_document(&CheckReport {
+            pipelines,
+            contracts,
+            store: store.as_deref(),
+            findings: &findings,
+        });
     } else {
         if findings.is_empty() {
             output::print_line!(
@@ -56,10 +73,19 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
                 output::counted(declarations.contracts.len(), "contract")
             );
         }
-        findings.iter().for_each(|finding| output::print_line!("{finding}"));
+        findings
+            .iter()
+            .for_each(|finding| output::print_line!("{finding}"));
         if let Some(store) = store {
-            output::print_line!("{}: {store}: of several who create a file at once, one wins", output::coloured("ok"));
+            output::print_line!(
+                "{}: {store}: of several who create a file at once, one wins",
+                output::coloured("ok")
+            );
         }
     }
-    Ok(ExitCode::from(if findings.is_empty() { 0 } else { pubdata_core::error::ErrorKind::Config.exit_code() }))
+    Ok(ExitCode::from(if findings.is_empty() {
+        0
+    } else {
+        pubdata_core::error::ErrorKind::Config.exit_code()
+    }))
 }

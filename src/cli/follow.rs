@@ -1,4 +1,5 @@
-//! `pubdata follow`: logs filings as the feeds show them until it is told to stop, or asks each feed once.
+//! `pubdata follow`: logs filings as the feeds show them until it is told to stop, or asks each
+//! feed once.
 
 use std::process::ExitCode;
 
@@ -41,10 +42,19 @@ pub(super) struct FollowArgs {
 }
 
 pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<ExitCode> {
-    let fetch = FetchSettings { tries: 3, ..arguments.publishers.fetch_settings() };
+    let fetch = FetchSettings {
+        tries: 3,
+        ..arguments.publishers.fetch_settings()
+    };
     let home = global.home()?;
     let store = SharedStore::open(&home, global.store.as_deref())?;
-    let settings = FollowSettings { home, store, declarations: global.declarations()?, fetch, days: arguments.day.clone() };
+    let settings = FollowSettings {
+        home,
+        store,
+        declarations: global.declarations()?,
+        fetch,
+        days: arguments.day.clone(),
+    };
     if !arguments.once {
         follow::follow(settings, told_to_stop()).await?;
         return Ok(ExitCode::SUCCESS);
@@ -55,7 +65,13 @@ pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<Ex
     } else {
         print(&report);
     }
-    Ok(ExitCode::from(if report.polls.iter().any(|poll| poll.outcome == "failed") { 30 } else { 0 }))
+    Ok(ExitCode::from(
+        if report.polls.iter().any(|poll| poll.outcome == "failed") {
+            30
+        } else {
+            0
+        },
+    ))
 }
 
 /// Ends with SIGTERM or ctrl-c.
@@ -75,11 +91,32 @@ async fn told_to_stop() {
 }
 
 fn print(report: &FollowReport) {
-    let mut rows = vec![["FEED", "OUTCOME", "ENTRIES", "FILINGS", "NEW", "UPDATES", "FINDINGS"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        [
+            "FEED", "OUTCOME", "ENTRIES", "FILINGS", "NEW", "UPDATES", "FINDINGS",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
     for poll in &report.polls {
-        let feed = poll.day.as_ref().map_or_else(|| poll.feed.name().to_owned(), |day| format!("{} {day}", poll.feed.name()));
-        let counts = [poll.entries, poll.filings, poll.new_filings, poll.updates, poll.findings].map(|count| output::grouped(count as u64));
-        rows.push([feed, output::coloured(poll.outcome)].into_iter().chain(counts).collect());
+        let feed = poll.day.as_ref().map_or_else(
+            || poll.feed.name().to_owned(),
+            |day| format!("{} {day}", poll.feed.name()),
+        );
+        let counts = [
+            poll.entries,
+            poll.filings,
+            poll.new_filings,
+            poll.updates,
+            poll.findings,
+        ]
+        .map(|count| output::grouped(count as u64));
+        rows.push(
+            [feed, output::coloured(poll.outcome)]
+                .into_iter()
+                .chain(counts)
+                .collect(),
+        );
     }
     output::table(&rows);
     for poll in &report.polls {

@@ -1,4 +1,5 @@
-//! `pubdata import`: takes a file that a person downloaded, or takes such a file back, and says what the next run makes of it.
+//! `pubdata import`: takes a file that a person downloaded, or takes such a file back, and says
+//! what the next run makes of it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -65,7 +66,8 @@ pub(super) struct ImportArgs {
 /// A file that a person imported: `pubdata import SOURCE_ID FILE`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ImportReport<'a> {
-    /// What came of it. `redated`: these bytes were there under another date; `unchanged`: under this one.
+    /// What came of it. `redated`: these bytes were there under another date; `unchanged`: under
+    /// this one.
     #[schemars(extend("enum" = ["new", "redated", "unchanged"]))]
     outcome: &'static str,
     /// The file, as the next run reads it.
@@ -85,24 +87,54 @@ pub(super) struct WithdrawalReport<'a> {
 
 pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<ExitCode> {
     let pair = |text: &String| {
-        let (name, value) = text.split_once('=').ok_or_else(|| Error::config(format!("--key {text}: write NAME=VALUE")))?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Error::config(format!("--key {text}: write NAME=VALUE")))?;
         Ok((name.to_owned(), value.to_owned()))
     };
-    let keys = arguments.key.iter().map(pair).collect::<Result<BTreeMap<_, _>>>()?;
-    let date = arguments.date.as_deref().map(|text| super::day("--date", text)).transpose()?;
+    let keys = arguments
+        .key
+        .iter()
+        .map(pair)
+        .collect::<Result<BTreeMap<_, _>>>()?;
+    let date = arguments
+        .date
+        .as_deref()
+        .map(|text| super::day("--date", text))
+        .transpose()?;
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
-    declarations.source(&arguments.source_id).ok_or_else(|| run::unknown_source(&declarations, &arguments.source_id))?;
-    let Some(file) = &arguments.file else { return withdraw(global, arguments, keys).await };
+    declarations
+        .source(&arguments.source_id)
+        .ok_or_else(|| run::unknown_source(&declarations, &arguments.source_id))?;
+    let Some(file) = &arguments.file else {
+        return withdraw(global, arguments, keys).await;
+    };
     let settings = global.settings(declarations, &arguments.channel)?;
-    let import = Import { source_id: arguments.source_id.clone(), file: file.clone(), url: arguments.url.clone(), date, keys, by: user::name() };
+    let import = Import {
+        source_id: arguments.source_id.clone(),
+        file: file.clone(),
+        url: arguments.url.clone(),
+        date,
+        keys,
+        by: user::name(),
+    };
     let imported = run::import(&settings, &import).await?;
     if global.json {
-        output::sorted_document(&ImportReport { outcome: imported.outcome, snapshot: &imported.snapshot });
+        output::sorted_document(&ImportReport {
+            outcome: imported.outcome,
+            snapshot: &imported.snapshot,
+        });
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &imported.snapshot;
-    output::print_line!("{} {} of {}, {}", output::coloured(imported.outcome), snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
+    output::print_line!(
+        "{} {} of {}, {}",
+        output::coloured(imported.outcome),
+        snapshot.url,
+        snapshot.source_date,
+        output::size(snapshot.size_bytes)
+    );
     match imported.outcome {
         "unchanged" => output::print_line!("these bytes were there already under this date"),
         _ => output::print_line!("the next run reads it: `pubdata run`"),
@@ -110,29 +142,66 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String, String>) -> Result<ExitCode> {
+async fn withdraw(
+    global: &Global,
+    arguments: &ImportArgs,
+    keys: BTreeMap<String, String>,
+) -> Result<ExitCode> {
     let settings = global.reading(&arguments.channel)?;
-    let withdrawal = Withdrawal { source_id: arguments.source_id.clone(), url: arguments.url.clone(), keys, by: user::name() };
+    let withdrawal = Withdrawal {
+        source_id: arguments.source_id.clone(),
+        url: arguments.url.clone(),
+        keys,
+        by: user::name(),
+    };
     let withdrawn = run::withdraw(&settings, &withdrawal)?;
-    let is_input = |known: &Snapshot| known.source_id == withdrawn.snapshot.source_id && known.sha256 == withdrawn.snapshot.sha256;
+    let is_input = |known: &Snapshot| {
+        known.source_id == withdrawn.snapshot.source_id && known.sha256 == withdrawn.snapshot.sha256
+    };
     let release = run::current_manifest(&settings).await.ok();
-    let is_published = release.is_some_and(|release| release.tasks.values().flat_map(|task| &task.inputs).any(is_input));
+    let is_published = release.is_some_and(|release| {
+        release
+            .tasks
+            .values()
+            .flat_map(|task| &task.inputs)
+            .any(is_input)
+    });
     if global.json {
-        output::sorted_document(&WithdrawalReport { snapshot: &withdrawn.snapshot, instead: withdrawn.instead.as_ref(), is_published });
+        output::sorted_document(&WithdrawalReport {
+            snapshot: &withdrawn.snapshot,
+            instead: withdrawn.instead.as_ref(),
+            is_published,
+        });
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &withdrawn.snapshot;
-    output::print_line!("withdrawn {} of {}, {}", snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
+    output::print_line!(
+        "withdrawn {} of {}, {}",
+        snapshot.url,
+        snapshot.source_date,
+        output::size(snapshot.size_bytes)
+    );
     match withdrawn.instead {
-        Some(instead) => output::print_line!("the file of {}, {}, is used instead", instead.source_date, output::size(instead.size_bytes)),
-        None => output::print_line!("no file is used instead until the publisher or a person provides the right one"),
+        Some(instead) => output::print_line!(
+            "the file of {}, {}, is used instead",
+            instead.source_date,
+            output::size(instead.size_bytes)
+        ),
+        None => output::print_line!(
+            "no file is used instead until the publisher or a person provides the right one"
+        ),
     }
     if is_published {
         let way_out = match newest_without(&settings, &withdrawn.snapshot).await? {
-            Some(release_id) => format!("`pubdata releases rollback --to {release_id}` goes back to the newest without it"),
+            Some(release_id) => format!(
+                "`pubdata releases rollback --to {release_id}` goes back to the newest without it"
+            ),
             None => "every release that is still here was".to_owned(),
         };
-        output::print_line!("the release on channel {} was made from it: {way_out}", arguments.channel);
+        output::print_line!(
+            "the release on channel {} was made from it: {way_out}",
+            arguments.channel
+        );
     }
     output::print_line!("the next run does not use it: `pubdata run`");
     Ok(ExitCode::SUCCESS)
@@ -142,9 +211,19 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
 async fn newest_without(settings: &RunSettings, file: &Snapshot) -> Result<Option<ReleaseId>> {
     let mut newest: Option<Manifest> = None;
     for release_id in settings.releases.list().await? {
-        let Ok(manifest) = settings.releases.manifest(&release_id).await else { continue };
-        let has_file = manifest.tasks.values().flat_map(|task| &task.inputs).any(|known| known.source_id == file.source_id && known.sha256 == file.sha256);
-        if !has_file && newest.as_ref().is_none_or(|newest| newest.published_at < manifest.published_at) {
+        let Ok(manifest) = settings.releases.manifest(&release_id).await else {
+            continue;
+        };
+        let has_file = manifest
+            .tasks
+            .values()
+            .flat_map(|task| &task.inputs)
+            .any(|known| known.source_id == file.source_id && known.sha256 == file.sha256);
+        if !has_file
+            && newest
+                .as_ref()
+                .is_none_or(|newest| newest.published_at < manifest.published_at)
+        {
             newest = Some(manifest);
         }
     }

@@ -1,4 +1,5 @@
-//! `pubdata keys`: makes, lists and revokes API keys and invitations to one. A secret is printed once, when it is made; only its hash is kept.
+//! `pubdata keys`: makes, lists and revokes API keys and invitations to one. A secret is printed
+//! once, when it is made; only its hash is kept.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,7 +16,10 @@ use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_serve::DEFAULT_URL;
 use pubdata_store::receipts::SigningKey;
-use pubdata_store::{ApiKey, Invitation, NewInvitation, NewKey, Plans, Scope, SharedStore, change_keys, expires_after, list_keys};
+use pubdata_store::{
+    ApiKey, Invitation, NewInvitation, NewKey, Plans, Scope, SharedStore, change_keys,
+    expires_after, list_keys,
+};
 
 #[derive(Args)]
 pub(super) struct KeysArgs {
@@ -49,11 +53,12 @@ enum KeysCommand {
     },
     /// Lists the keys and the invitations, without the secrets.
     List,
-    /// Creates the publisher's signing key for sealing releases, in a file that only its owner can read, and prints its verification key, the content of
-    /// log.key.
+    /// Creates the publisher's signing key for sealing releases, in a file that only its owner can
+    /// read, and prints its verification key, the content of log.key.
     #[command(args(super::unused(&["home", "store", "declarations"])))]
     Signing {
-        /// The publisher's name in the log, with a version so that a later key can replace it: data.example.org/2026.
+        /// The publisher's name in the log, with a version so that a later key can replace it:
+        /// data.example.org/2026.
         #[arg(long)]
         name: String,
         /// The file, which must not exist. Keep it off servers, and keep a copy.
@@ -137,88 +142,186 @@ const MAX_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Reads the time for which an invitation can be used.
 fn lifetime(text: &str) -> std::result::Result<SignedDuration, String> {
-    let hours = |number: &str, hours_of_unit: i64| number.parse::<u16>().ok().map(|number| SignedDuration::from_hours(i64::from(number) * hours_of_unit));
-    let parsed = text.strip_suffix('d').and_then(|days| hours(days, 24)).or_else(|| text.strip_suffix('h').and_then(|number| hours(number, 1)));
-    let is_possible = |lifetime: &SignedDuration| lifetime.is_positive() && *lifetime <= MAX_LIFETIME;
-    parsed.filter(is_possible).ok_or_else(|| "a number of hours or days up to 30 days is needed, such as 12h or 7d".to_owned())
+    let hours = |number: &str, hours_of_unit: i64| {
+        number
+            .parse::<u16>()
+            .ok()
+            .map(|number| SignedDuration::from_hours(i64::from(number) * hours_of_unit))
+    };
+    let parsed = text
+        .strip_suffix('d')
+        .and_then(|days| hours(days, 24))
+        .or_else(|| text.strip_suffix('h').and_then(|number| hours(number, 1)));
+    let is_possible =
+        |lifetime: &SignedDuration| lifetime.is_positive() && *lifetime <= MAX_LIFETIME;
+    parsed.filter(is_possible).ok_or_else(|| {
+        "a number of hours or days up to 30 days is needed, such as 12h or 7d".to_owned()
+    })
 }
 
 pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
-    if let KeysCommand::Signing { name, output, channel } = &arguments.command {
+    if let KeysCommand::Signing {
+        name,
+        output,
+        channel,
+    } = &arguments.command
+    {
         return signing(global, name, output, channel);
     }
     let plans = Plans::load(&global.files()?)?;
-    if !matches!(arguments.command, KeysCommand::Create { .. } | KeysCommand::Invite { .. }) {
+    if !matches!(
+        arguments.command,
+        KeysCommand::Create { .. } | KeysCommand::Invite { .. }
+    ) {
         global.needs_home()?;
     }
     let home = global.home()?;
     let store = SharedStore::open(&home, global.store.as_deref())?;
     let now = Timestamp::now();
     match &arguments.command {
-        KeysCommand::Create { rights, expires_in_days } => {
+        KeysCommand::Create {
+            rights,
+            expires_in_days,
+        } => {
             let expires_at = expires_after(*expires_in_days, now)?;
-            let new = NewKey { name: rights.name.clone(), scopes: rights.scopes()?, plan: rights.plan.clone(), expires_at };
-            let created = change_keys(&home, &store, |keys| keys.create(new.clone(), &plans, now)).await?;
+            let new = NewKey {
+                name: rights.name.clone(),
+                scopes: rights.scopes()?,
+                plan: rights.plan.clone(),
+                expires_at,
+            };
+            let created =
+                change_keys(&home, &store, |keys| keys.create(new.clone(), &plans, now)).await?;
             if global.json {
-                output::document(&KeyReport { key: Some(&created.key), entry: &created.entry });
+                output::document(&KeyReport {
+                    key: Some(&created.key),
+                    entry: &created.entry,
+                });
             } else {
                 output::print_line!("{}", output::bold(&created.key));
                 // The key alone is what a shell catches.
-                output::print_note!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
+                output::print_note!(
+                    "id {}, plan {}; the key is shown this once and cannot be read back",
+                    created.entry.id,
+                    created.entry.plan
+                );
                 output::print_note!("it counts for servers of {}", store.url());
             }
         }
-        KeysCommand::Invite { rights, expires, key_expires_in_days, public_url } => {
-            let expires_at = now.checked_add(*expires).map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
+        KeysCommand::Invite {
+            rights,
+            expires,
+            key_expires_in_days,
+            public_url,
+        } => {
+            let expires_at = now
+                .checked_add(*expires)
+                .map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
             let (name, scopes, plan) = (rights.name.clone(), rights.scopes()?, rights.plan.clone());
-            let new = NewInvitation { name, scopes, plan, expires_at, key_expires_in_days: *key_expires_in_days };
-            let created = change_keys(&home, &store, |keys| keys.invite(new.clone(), &plans, now)).await?;
-            let link = format!("{}/keys?invite={}", public_url.trim_end_matches('/'), created.token);
+            let new = NewInvitation {
+                name,
+                scopes,
+                plan,
+                expires_at,
+                key_expires_in_days: *key_expires_in_days,
+            };
+            let created =
+                change_keys(&home, &store, |keys| keys.invite(new.clone(), &plans, now)).await?;
+            let link = format!(
+                "{}/keys?invite={}",
+                public_url.trim_end_matches('/'),
+                created.token
+            );
             if global.json {
-                output::sorted_document(&InvitationReport { link: Some(&link), entry: &created.entry });
+                output::sorted_document(&InvitationReport {
+                    link: Some(&link),
+                    entry: &created.entry,
+                });
             } else {
                 output::print_line!("{}", output::bold(&link));
                 // The link alone is what a shell catches.
-                output::print_note!("id {}, plan {}; the link is shown this once and creates one key", created.entry.id, created.entry.plan);
-                output::print_note!("it can be used until {} on servers of {}", created.entry.expires_at, store.url());
+                output::print_note!(
+                    "id {}, plan {}; the link is shown this once and creates one key",
+                    created.entry.id,
+                    created.entry.plan
+                );
+                output::print_note!(
+                    "it can be used until {} on servers of {}",
+                    created.entry.expires_at,
+                    store.url()
+                );
             }
         }
         KeysCommand::Signing { .. } => {}
         KeysCommand::List => {
             let (keys, invitations) = list_keys(&home, &store).await?;
             if global.json {
-                output::sorted_document(&KeysReport { keys: &keys, invitations: &invitations });
+                output::sorted_document(&KeysReport {
+                    keys: &keys,
+                    invitations: &invitations,
+                });
             } else {
-                let mut rows = vec![["ID", "NAME", "SCOPES", "PLAN", "CREATED", "VALID"].map(str::to_owned).to_vec()];
+                let mut rows = vec![
+                    ["ID", "NAME", "SCOPES", "PLAN", "CREATED", "VALID"]
+                        .map(str::to_owned)
+                        .to_vec(),
+                ];
                 for key in &keys {
                     let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.name()).collect();
                     let is_valid = if key.is_valid_at(now) { "yes" } else { "no" };
-                    rows.push(vec![key.id.clone(), key.name.clone(), scopes.join(","), key.plan.clone(), key.created_at.clone(), is_valid.to_owned()]);
+                    rows.push(vec![
+                        key.id.clone(),
+                        key.name.clone(),
+                        scopes.join(","),
+                        key.plan.clone(),
+                        key.created_at.clone(),
+                        is_valid.to_owned(),
+                    ]);
                 }
                 output::table(&rows);
                 if invitations.is_empty() {
                     return Ok(ExitCode::SUCCESS);
                 }
-                let mut rows = vec![["INVITATION", "NAME", "SCOPES", "PLAN", "UNTIL", "STATE"].map(str::to_owned).to_vec()];
+                let mut rows = vec![
+                    ["INVITATION", "NAME", "SCOPES", "PLAN", "UNTIL", "STATE"]
+                        .map(str::to_owned)
+                        .to_vec(),
+                ];
                 for invitation in &invitations {
-                    let scopes: Vec<&str> = invitation.scopes.iter().map(|scope| scope.name()).collect();
+                    let scopes: Vec<&str> =
+                        invitation.scopes.iter().map(|scope| scope.name()).collect();
                     let state = match &invitation.key_id {
                         Some(key_id) => format!("used for {key_id}"),
                         None if invitation.revoked_at.is_some() => "revoked".to_owned(),
                         None if invitation.refusal(now).is_some() => "expired".to_owned(),
                         None => "open".to_owned(),
                     };
-                    let (id, name, plan) = (invitation.id.clone(), invitation.name.clone(), invitation.plan.clone());
-                    rows.push(vec![id, name, scopes.join(","), plan, invitation.expires_at.clone(), state]);
+                    let (id, name, plan) = (
+                        invitation.id.clone(),
+                        invitation.name.clone(),
+                        invitation.plan.clone(),
+                    );
+                    rows.push(vec![
+                        id,
+                        name,
+                        scopes.join(","),
+                        plan,
+                        invitation.expires_at.clone(),
+                        state,
+                    ]);
                 }
                 output::print_line!();
                 output::table(&rows);
             }
         }
         KeysCommand::Revoke { id } if id.starts_with('i') => {
-            let invitation = change_keys(&home, &store, |keys| keys.revoke_invitation(id, now)).await?;
+            let invitation =
+                change_keys(&home, &store, |keys| keys.revoke_invitation(id, now)).await?;
             if global.json {
-                output::document(&InvitationReport { link: None, entry: &invitation });
+                output::document(&InvitationReport {
+                    link: None,
+                    entry: &invitation,
+                });
             } else {
                 output::print_line!("{} ({}) is revoked", invitation.id, invitation.name);
             }
@@ -226,7 +329,10 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
         KeysCommand::Revoke { id } => {
             let key = change_keys(&home, &store, |keys| keys.revoke(id, now)).await?;
             if global.json {
-                output::document(&KeyReport { key: None, entry: &key });
+                output::document(&KeyReport {
+                    key: None,
+                    entry: &key,
+                });
             } else {
                 output::print_line!("{} ({}) is revoked", key.id, key.name);
             }
@@ -238,15 +344,29 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
 fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<ExitCode> {
     let key = SigningKey::generate(name)?;
     let of_log = key.of_log(channel)?.verifier().to_string();
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).at("create", path)?;
-    file.write_all(format!("{}\n", key.to_private_text()).as_bytes()).and_then(|()| file.sync_all()).at("write", path)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .at("create", path)?;
+    file.write_all(format!("{}\n", key.to_private_text()).as_bytes())
+        .and_then(|()| file.sync_all())
+        .at("write", path)?;
     if global.json {
-        output::document(&SigningKeyReport { file: path, key: &of_log, log: &format!("{name}/{channel}") });
+        output::document(&SigningKeyReport {
+            file: path,
+            key: &of_log,
+            log: &format!("{name}/{channel}"),
+        });
     } else {
         output::print_line!("{}", output::bold(&of_log));
         // The key alone is what `> log.key` catches.
         output::print_note!("this key verifies the log of channel {channel}: publish it");
-        output::print_note!("the secret is in {}: seal with --signing-key, keep it off servers", path.display());
+        output::print_note!(
+            "the secret is in {}: seal with --signing-key, keep it off servers",
+            path.display()
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -44,7 +44,9 @@ fn pages(command: &Command) -> Vec<(String, String)> {
 /// Examples and tables at the end of a page keep their lines.
 fn page(man: &Man) -> String {
     let mut bytes = Vec::new();
-    man.render(&mut bytes).expect("memory takes what is written");
+    man.render(&mut bytes)
+        .expect("memory takes what is written");
     let text = String::from_utf8(bytes).expect("help is text");
-    text.replace("\n.SH EXTRA\n", "\n.SH EXTRA\n.nf\n").replace("\n.SH VERSION\n", "\n.fi\n.SH VERSION\n")
+    text.replace("\n.SH EXTRA\n", "\n.SH EXTRA\n.nf\n")
+        .replace("\n.SH VERSION\n", "\n.fi\n.SH VERSION\n")
 }

@@ -1,5 +1,5 @@
-//! The command line: flags in, text or JSON out, one exit code. The only part that prints. Each subcommand is one file; what it does
-//! is elsewhere.
+//! The command line: flags in, text or JSON out, one exit code. The only part that prints. Each
+//! subcommand is one file; what it does is elsewhere.
 
 mod accept;
 mod after_run;
@@ -96,7 +96,8 @@ struct Global {
     /// Home directory: snapshots, releases, ledger, keys.
     #[arg(long, global = true, env = "PUBDATA_HOME", default_value = DEFAULT_HOME, value_name = "DIR")]
     home: PathBuf,
-    /// Shared store for several machines, instead of HOME: file:///folder, s3://bucket/prefix, az://container/prefix or gs://bucket/prefix.
+    /// Shared store for several machines, instead of HOME: file:///folder, s3://bucket/prefix,
+    /// az://container/prefix or gs://bucket/prefix.
     #[arg(long, global = true, env = "PUBDATA_STORE", value_name = "URL")]
     store: Option<String>,
     /// Folder with pipelines/ and schemas/ to use instead of the built-in ones.
@@ -111,9 +112,11 @@ struct Global {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Shows what a run would do, and why. Fetches new files from the publishers, but builds nothing.
+    /// Shows what a run would do, and why. Fetches new files from the publishers, but builds
+    /// nothing.
     Plan(run::PlanArgs),
-    /// Fetches the beginning of every publisher's files and predicts what a run would do. Publishes nothing.
+    /// Fetches the beginning of every publisher's files and predicts what a run would do. Publishes
+    /// nothing.
     Probe(probe::ProbeArgs),
     /// Downloads changed files, and does nothing else.
     Fetch(run::FetchArgs),
@@ -125,37 +128,48 @@ enum Command {
     Commit(placed::CommitArgs),
     /// Shows what is published, how fresh it is, and the outcome of the last runs.
     Status(status::StatusArgs),
-    /// Prints metrics of the installation for Prometheus; `run --metrics-file` writes them after each run.
+    /// Prints metrics of the installation for Prometheus; `run --metrics-file` writes them after
+    /// each run.
     Metrics(metrics::MetricsArgs),
     /// Lists, shows, compares, promotes, rolls back and prunes releases.
     Releases(releases::ReleasesArgs),
     /// Traces a record to the publisher's bytes and rebuilds it from them.
     ///
-    /// Exit codes: 0, the record comes out the same; 1, it does not, or a file that it needs was changed; 2, it cannot be rebuilt here; 40, the release has no
-    /// such record or dataset; 60, the home does not have the release.
+    /// Exit codes: 0, the record comes out the same; 1, it does not, or a file that it needs was
+    /// changed; 2, it cannot be rebuilt here; 40, the release has no such record or dataset; 60,
+    /// the home does not have the release.
     Trace(trace::TraceArgs),
-    /// Rehashes all parts and snapshots of a release; with --rebuild builds it again; with --url audits a server that someone else runs.
+    /// Rehashes all parts and snapshots of a release; with --rebuild builds it again; with --url
+    /// audits a server that someone else runs.
     ///
-    /// Exit codes: 0, all matches; 1, something does not, also a seal or log that this home signed and that is missing; 2, a snapshot is missing, or the
-    /// release cannot be rebuilt here. With --url: 0, 1, or 30 if the server did not give all proofs, or no publisher's file could be compared.
+    /// Exit codes: 0, all matches; 1, something does not, also a seal or log that this home signed
+    /// and that is missing; 2, a snapshot is missing, or the release cannot be rebuilt here. With
+    /// --url: 0, 1, or 30 if the server did not give all proofs, or no publisher's file could be
+    /// compared.
     Verify(verify::VerifyArgs),
-    /// Seals the channel's release with the publisher's key and logs it, so that receipts of its records can be issued.
+    /// Seals the channel's release with the publisher's key and logs it, so that receipts of its
+    /// records can be issued.
     Seal(receipts::SealArgs),
-    /// Issues the receipt of a record: proof that the record is or is not in the release, for anyone with the publisher's verification key.
+    /// Issues the receipt of a record: proof that the record is or is not in the release, for
+    /// anyone with the publisher's verification key.
     ///
-    /// Exit codes: 0, the receipt is printed, also one that proves that the record is not in the release; 40, the release has no such dataset; 60, the home
-    /// does not have the release, or the release is not sealed and logged.
+    /// Exit codes: 0, the receipt is printed, also one that proves that the record is not in the
+    /// release; 40, the release has no such dataset; 60, the home does not have the release, or the
+    /// release is not sealed and logged.
     Receipt(receipts::ReceiptArgs),
-    /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no network.
+    /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no
+    /// network.
     ///
-    /// The publisher gives the key out, usually as a file log.key; the publisher's server shows it at /v1/log/key, to be compared with a copy obtained
-    /// elsewhere.
+    /// The publisher gives the key out, usually as a file log.key; the publisher's server shows it
+    /// at /v1/log/key, to be compared with a copy obtained elsewhere.
     ///
-    /// Exit codes: 0, the receipt is valid, also one that proves that a record is not in the release; 1, something that it says does not hold; 40, the text is
-    /// no receipt (cut off, or not as receipts are written), or the key is no key; 60, a file cannot be read.
+    /// Exit codes: 0, the receipt is valid, also one that proves that a record is not in the
+    /// release; 1, something that it says does not hold; 40, the text is no receipt (cut off, or
+    /// not as receipts are written), or the key is no key; 60, a file cannot be read.
     #[command(args(unused(&["home", "store", "declarations"])))]
     VerifyReceipt(receipts::VerifyReceiptArgs),
-    /// Shows how this version treats each file format in a home that another version wrote. Changes nothing.
+    /// Shows how this version treats each file format in a home that another version wrote. Changes
+    /// nothing.
     Upgrade,
     /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends from.
     Follow(follow::FollowArgs),
@@ -163,13 +177,16 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Creates, lists and revokes API keys.
     Keys(keys::KeysArgs),
-    /// Imports a file that you downloaded because the publisher's site refuses programs; --withdraw removes it again.
+    /// Imports a file that you downloaded because the publisher's site refuses programs; --withdraw
+    /// removes it again.
     Import(import::ImportArgs),
     /// Records your approval of a server key, a documented layout or a drop in data.
     Accept(accept::AcceptArgs),
-    /// Adds a new list, such as a city's permits: examines its file and writes a declaration and a fixture.
+    /// Adds a new list, such as a city's permits: examines its file and writes a declaration and a
+    /// fixture.
     New(new::NewArgs),
-    /// Validates all declarations and contracts without data; with --store also checks that machines can share that store.
+    /// Validates all declarations and contracts without data; with --store also checks that
+    /// machines can share that store.
     Check,
     /// Prints contracts, and the schemas of what commands print with --json.
     #[command(args(unused(&["home", "store"])))]
@@ -200,7 +217,10 @@ fn unused(names: &[&'static str]) -> Vec<Arg> {
 /// Runs the program on its command line.
 pub fn main() -> ExitCode {
     unprintable::end_with_a_word();
-    let cli = match Cli::try_parse().map_err(Refused::Usage).and_then(with_settings) {
+    let cli = match Cli::try_parse()
+        .map_err(Refused::Usage)
+        .and_then(with_settings)
+    {
         Ok(cli) => cli,
         Err(refused) => return refused.print(),
     };
@@ -229,17 +249,31 @@ impl Refused {
                 ExitCode::from(error.kind().exit_code())
             }
             Self::Usage(error) => {
-                if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) {
+                if matches!(
+                    error.kind(),
+                    ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion
+                ) {
                     let _ = error.print();
                     return ExitCode::SUCCESS;
                 }
                 let is_json = std::env::args_os().any(|argument| argument == "--json");
                 if is_json {
                     let text = error.render().to_string();
-                    let message = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).filter(|line| !line.is_empty());
+                    let message = text
+                        .lines()
+                        .map(str::trim)
+                        .take_while(|line| !line.starts_with("Usage:"))
+                        .filter(|line| !line.is_empty());
                     let message = message.collect::<Vec<_>>().join(" ");
-                    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
-                    output::error(&Error::config(message).hint("`pubdata --help`, or `pubdata COMMAND --help`"), is_json);
+                    let message = message
+                        .strip_prefix("error: ")
+                        .unwrap_or(&message)
+                        .to_owned();
+                    output::error(
+                        &Error::config(message)
+                            .hint("`pubdata --help`, or `pubdata COMMAND --help`"),
+                        is_json,
+                    );
                 } else {
                     output::usage(&error.render().to_string());
                 }
@@ -257,8 +291,19 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     let command = file.applied_to(Cli::command());
     let matches = command.try_get_matches().map_err(|error| {
         let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        of_file(Error::config(format!("{}: {message}", cli.global.home.join(SETTINGS_FILE).display())).hint("`pubdata settings` shows what is in force"))
+        let message = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ")
+            .to_owned();
+        of_file(
+            Error::config(format!(
+                "{}: {message}",
+                cli.global.home.join(SETTINGS_FILE).display()
+            ))
+            .hint("`pubdata settings` shows what is in force"),
+        )
     })?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(Refused::Usage)?;
     cli.global.chosen = file.chosen;
@@ -272,13 +317,18 @@ const FILES_OF_RUNTIME: usize = 8;
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
-    let spare = (0..FILES_OF_RUNTIME).map(|_| std::fs::File::open("/dev/null")).collect::<std::io::Result<Vec<_>>>();
+    let spare = (0..FILES_OF_RUNTIME)
+        .map(|_| std::fs::File::open("/dev/null"))
+        .collect::<std::io::Result<Vec<_>>>();
     drop(spare.at("start with", &cli.global.home)?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let global = &cli.global;
     let runtime = runtime.at("start the runtime for", &global.home)?;
     let outcome = carry_out(&cli, &runtime);
-    // What a disk that does not answer has been asked for ends no sooner than it answers: nobody waits for that.
+    // What a disk that does not answer has been asked for ends no sooner than it answers: nobody
+    // waits for that.
     runtime.shutdown_timeout(LAST_PATIENCE);
     outcome
 }
@@ -315,15 +365,19 @@ fn carry_out(cli: &Cli, runtime: &tokio::runtime::Runtime) -> Result<ExitCode> {
     }
 }
 
-/// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG` sets a filter and
-/// `PUBDATA_LOG_FORMAT=json` a form for machines. What a command prints at its end (`pubdata::told`) is not logged where a person reads both.
+/// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG`
+/// sets a filter and `PUBDATA_LOG_FORMAT=json` a form for machines. What a command prints at its
+/// end (`pubdata::told`) is not logged where a person reads both.
 fn set_up_tracing(cli: &Cli) {
     let is_terminal = terminal::is_watched();
     let default = match &cli.command {
         // What a probe goes through stands in its table, tries that failed among it.
         Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
-        // Of the publishers' files nothing is kept, and what a server does wrong stands in the report.
-        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => "warn,pubdata_fetch::retry=error",
+        // Of the publishers' files nothing is kept, and what a server does wrong stands in the
+        // report.
+        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => {
+            "warn,pubdata_fetch::retry=error"
+        }
         Command::Run(arguments) if arguments.extent.quiet => "error,pubdata::told=off",
         _ if is_terminal => "warn,pubdata::told=off",
         _ => "info",
@@ -333,24 +387,44 @@ fn set_up_tracing(cli: &Cli) {
     let filter = filter.add_directive("pubdata::address=info".parse().expect("a directive"));
     let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
     // A log that cannot be written, as on a full disk, must not end who writes it.
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false).with_writer(progress::above_the_bar).with_ansi(is_coloured);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .log_internal_errors(false)
+        .with_writer(progress::above_the_bar)
+        .with_ansi(is_coloured);
     if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
     } else {
-        builder.fmt_fields(debug_fn(terminal::log_field).delimited(" ")).with_target(false).init();
+        builder
+            .fmt_fields(debug_fn(terminal::log_field).delimited(" "))
+            .with_target(false)
+            .init();
     }
 }
 
 /// Reads a day as a flag has it.
 fn day(flag: &str, text: &str) -> Result<Date> {
-    let is_written_so = text.len() == 10 && text.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    let is_written_so = text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| {
+            if at == 4 || at == 7 {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        });
     let day = text.parse().ok().filter(|_| is_written_so);
-    day.ok_or_else(|| Error::config(format!("{flag} {text} is no day")).hint("write it as YYYY-MM-DD, such as 2026-11-20"))
+    day.ok_or_else(|| {
+        Error::config(format!("{flag} {text} is no day"))
+            .hint("write it as YYYY-MM-DD, such as 2026-11-20")
+    })
 }
 
 impl Global {
     fn files(&self) -> Result<DeclarationFiles> {
-        self.declarations.as_deref().map_or_else(|| Ok(DeclarationFiles::built_in()), DeclarationFiles::from_dir)
+        self.declarations.as_deref().map_or_else(
+            || Ok(DeclarationFiles::built_in()),
+            DeclarationFiles::from_dir,
+        )
     }
 
     fn home(&self) -> Result<Home> {
@@ -361,11 +435,13 @@ impl Global {
         Declarations::load(self.files()?)
     }
 
-    /// What commands that only look work with: a folder that is not there is not made, unless releases are kept elsewhere.
+    /// What commands that only look work with: a folder that is not there is not made, unless
+    /// releases are kept elsewhere.
     fn reading(&self, channel: &str) -> Result<RunSettings> {
         let declarations = self.declarations()?;
         self.looking()?;
-        // Who looks at releases, or goes back to one, needs no word of the runs: a damaged ledger is told and stops nothing.
+        // Who looks at releases, or goes back to one, needs no word of the runs: a damaged ledger
+        // is told and stops nothing.
         let accepted = |home: &Home| {
             let read = runs::accepted_ids(home, jiff::Timestamp::now());
             Ok(read.unwrap_or_else(|error| {
@@ -377,26 +453,56 @@ impl Global {
         self.settings_with(declarations, channel, accepted)
     }
 
-    /// What commands that look at one release work with, and what is found in it. Reading the declarations takes as long as reading a release, so that one is
-    /// done beside the other; what is wrong with the declarations is told first.
-    async fn reading_beside<T: Send + 'static, F>(&self, channel: &str, find: impl FnOnce(Releases) -> F) -> Result<(RunSettings, T)>
+    /// What commands that look at one release work with, and what is found in it. Reading the
+    /// declarations takes as long as reading a release, so that one is done beside the other; what
+    /// is wrong with the declarations is told first.
+    async fn reading_beside<T: Send + 'static, F>(
+        &self,
+        channel: &str,
+        find: impl FnOnce(Releases) -> F,
+    ) -> Result<(RunSettings, T)>
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let finding = self.looking().map(|(_, releases)| tokio::spawn(find(releases)));
-        // On one thread: what is found beside it takes as long, and on a machine of two would have to share the other.
-        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::store(format!("a thread cannot be started: {error}")))?;
+        let finding = self
+            .looking()
+            .map(|(_, releases)| tokio::spawn(find(releases)));
+        // On one thread: what is found beside it takes as long, and on a machine of two would have
+        // to share the other.
+        let alone = rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .map_err(|error| Error::store(format!("a thread cannot be started: {error}")))?;
         let settings = alone.install(|| self.reading(channel))?;
-        let found = finding?.await.map_err(|error| Error::store(format!("reading the release was stopped: {error}")))?;
+        let found = finding?
+            .await
+            .map_err(|error| Error::store(format!("reading the release was stopped: {error}")))?;
         Ok((settings, found?))
     }
 
-    /// The flags with which a command that is printed is about the same home: none for what the environment or no word names.
+    /// The flags with which a command that is printed is about the same home: none for what the
+    /// environment or no word names.
     fn places(&self) -> String {
-        let is_named_elsewhere = std::env::var_os("PUBDATA_HOME").map_or(self.home == Path::new(DEFAULT_HOME), |home| self.home == Path::new(&home));
-        let home = if is_named_elsewhere { String::new() } else { format!("--home {} ", self.home.display()) };
-        let declarations = self.declarations.as_ref().filter(|_| std::env::var_os("PUBDATA_DECLARATIONS").is_none());
-        format!("{home}{}", declarations.map_or_else(String::new, |folder| format!("--declarations {} ", folder.display())))
+        let is_named_elsewhere = std::env::var_os("PUBDATA_HOME")
+            .map_or(self.home == Path::new(DEFAULT_HOME), |home| {
+                self.home == Path::new(&home)
+            });
+        let home = if is_named_elsewhere {
+            String::new()
+        } else {
+            format!("--home {} ", self.home.display())
+        };
+        let declarations = self
+            .declarations
+            .as_ref()
+            .filter(|_| std::env::var_os("PUBDATA_DECLARATIONS").is_none());
+        format!(
+            "{home}{}",
+            declarations.map_or_else(String::new, |folder| format!(
+                "--declarations {} ",
+                folder.display()
+            ))
+        )
     }
 
     /// The home and the releases, for looking only.
@@ -417,15 +523,22 @@ impl Global {
 
     fn no_home(&self) -> Error {
         let home = self.home.display();
-        let message =
-            if self.home.is_dir() { format!("{home} is no home of pubdata: it has none of its files") } else { format!("there is no home at {home}") };
-        Error::config(message).hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
+        let message = if self.home.is_dir() {
+            format!("{home} is no home of pubdata: it has none of its files")
+        } else {
+            format!("there is no home at {home}")
+        };
+        Error::config(message)
+            .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
     }
 
     /// Says that a command makes a home: the folder may be mistyped.
     fn announce_new_home(&self) {
         if !self.json && !Home::is_home(&self.home) {
-            output::print_note!("there is no home at {} yet: it is made now", self.home.display());
+            output::print_note!(
+                "there is no home at {} yet: it is made now",
+                self.home.display()
+            );
         }
     }
 
@@ -440,16 +553,29 @@ impl Global {
 
     /// What commands that make releases work with; a home that is not there is made.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
-        self.settings_with(declarations, channel, |home| runs::accepted_ids(home, jiff::Timestamp::now()))
+        self.settings_with(declarations, channel, |home| {
+            runs::accepted_ids(home, jiff::Timestamp::now())
+        })
     }
 
-    /// What looks at the home's snapshots for a server: nothing of what a run was told to do decides it.
+    /// What looks at the home's snapshots for a server: nothing of what a run was told to do
+    /// decides it.
     fn tracer(&self, declarations: Declarations, channel: &str) -> Result<HomeTracer> {
-        let unchosen = Self { chosen: Chosen::default(), ..self.clone() };
-        unchosen.settings_with(declarations, channel, |_| Ok(AcceptedIds::default())).map(HomeTracer)
+        let unchosen = Self {
+            chosen: Chosen::default(),
+            ..self.clone()
+        };
+        unchosen
+            .settings_with(declarations, channel, |_| Ok(AcceptedIds::default()))
+            .map(HomeTracer)
     }
 
-    fn settings_with(&self, declarations: Declarations, channel: &str, accepted: impl FnOnce(&Home) -> Result<AcceptedIds>) -> Result<RunSettings> {
+    fn settings_with(
+        &self,
+        declarations: Declarations,
+        channel: &str,
+        accepted: impl FnOnce(&Home) -> Result<AcceptedIds>,
+    ) -> Result<RunSettings> {
         let home = self.home()?;
         runs::check_chosen(&declarations, &self.chosen, jiff::Timestamp::now())?;
         let accepted = accepted(&home)?;

@@ -1,4 +1,5 @@
-//! `pubdata new`: writes declaration and fixture of a list that is new, and prints what was guessed, why, and what a person must decide.
+//! `pubdata new`: writes declaration and fixture of a list that is new, and prints what was
+//! guessed, why, and what a person must decide.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,7 +38,8 @@ A URL may contain {offset} for the pages of a list: …&resultRecordCount=1000&r
 pub(super) struct NewArgs {
     /// Kind of list: permit.
     kind: String,
-    /// Country, state and place, words joined by `_`: us-co-denver, us-mo-kansas_city, us-md-baltimore_county.
+    /// Country, state and place, words joined by `_`: us-co-denver, us-mo-kansas_city,
+    /// us-md-baltimore_county.
     jurisdiction: String,
     /// The publisher's URL of the file.
     #[arg(long, value_name = "URL")]
@@ -48,7 +50,8 @@ pub(super) struct NewArgs {
     /// Name of the list, if the place has several: denver_roofs for permit.denver_roofs.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Known mapping of a published column to the file's column, as in permit_number="Case No"; can be repeated.
+    /// Known mapping of a published column to the file's column, as in permit_number="Case No"; can
+    /// be repeated.
     #[arg(long, value_name = "OURS=THEIRS", value_parser = column)]
     column: Vec<(String, String)>,
     /// Reads 03/04/2025 as the fourth of March, if no day of the file is above 12.
@@ -71,8 +74,10 @@ pub(super) struct NewArgs {
 }
 
 fn column(text: &str) -> std::result::Result<(String, String), String> {
-    let (ours, theirs) =
-        text.split_once('=').filter(|(ours, theirs)| !ours.is_empty() && !theirs.is_empty()).ok_or("write OURS=THEIRS, such as permit_number=\"Case No\"")?;
+    let (ours, theirs) = text
+        .split_once('=')
+        .filter(|(ours, theirs)| !ours.is_empty() && !theirs.is_empty())
+        .ok_or("write OURS=THEIRS, such as permit_number=\"Case No\"")?;
     Ok((ours.to_owned(), theirs.to_owned()))
 }
 
@@ -80,7 +85,8 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
     let mut columns = BTreeMap::new();
     for (ours, theirs) in &arguments.column {
         if columns.insert(ours.clone(), theirs.clone()).is_some() {
-            return Err(Error::config(format!("--column {ours} is given twice")).hint("one column of the file is read as each of ours"));
+            return Err(Error::config(format!("--column {ours} is given twice"))
+                .hint("one column of the file is read as each of ours"));
         }
     }
     let settings = NewSettings {
@@ -94,7 +100,10 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
         publisher: arguments.publisher.clone(),
         licence: arguments.licence.clone(),
         homepage: arguments.homepage.clone(),
-        folder: global.declarations.clone().unwrap_or_else(|| PathBuf::from("declarations")),
+        folder: global
+            .declarations
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("declarations")),
         is_forced: arguments.force,
         fetch: arguments.publishers.fetch_settings(),
     };
@@ -113,36 +122,98 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
 
 fn print(report: &NewReport, arguments: &NewArgs) {
     let seen = if report.is_whole { "all" } else { "the first" };
-    output::print_line!("{} from {seen} {}", output::bold(&report.pipeline_id), output::counted(report.records, "record"));
+    output::print_line!(
+        "{} from {seen} {}",
+        output::bold(&report.pipeline_id),
+        output::counted(report.records, "record")
+    );
     output::print_line!();
-    let mut rows = vec![["OURS", "THE PUBLISHER'S", "WHY"].map(str::to_owned).to_vec()];
-    rows.extend(report.columns.iter().map(|column| vec![column.ours.clone(), column.published.clone(), output::dim(&column.reason)]));
+    let mut rows = vec![
+        ["OURS", "THE PUBLISHER'S", "WHY"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    rows.extend(report.columns.iter().map(|column| {
+        vec![
+            column.ours.clone(),
+            column.published.clone(),
+            output::dim(&column.reason),
+        ]
+    }));
     output::table(&rows);
     output::print_paragraph!("columns that are not read: {}", report.ignored);
     for table in ["type", "status", "work_class", "property_class"] {
-        let words: Vec<&GuessedWord> = report.words.iter().filter(|word| word.table == table).collect();
+        let words: Vec<&GuessedWord> = report
+            .words
+            .iter()
+            .filter(|word| word.table == table)
+            .collect();
         if !words.is_empty() {
             let known = words.iter().filter(|word| word.ours.is_some()).count();
-            output::print_line!("words of {table} that other lists know: {known} of {}", words.len());
+            output::print_line!(
+                "words of {table} that other lists know: {known} of {}",
+                words.len()
+            );
         }
     }
-    output::print_paragraph!("{}", output::bold(&format!("a person must decide ({})", report.decisions.len())));
-    report.decisions.iter().for_each(|decision| output::print_line!("  {}: {}", output::bold(&decision.key), decision.text));
+    output::print_paragraph!(
+        "{}",
+        output::bold(&format!(
+            "a person must decide ({})",
+            report.decisions.len()
+        ))
+    );
+    report.decisions.iter().for_each(|decision| {
+        output::print_line!("  {}: {}", output::bold(&decision.key), decision.text)
+    });
     output::print_paragraph!("{}", output::bold("on the records that were seen"));
-    let rows: Vec<String> = report.trial.rows.iter().map(|(dataset_id, rows)| format!("{} {dataset_id}", output::grouped(*rows))).collect();
-    output::print_line!("  a run would end as {}: {}", output::coloured(report.trial.outcome), rows.join(", "));
-    report.trial.reasons.iter().for_each(|reason| output::print_line!("  {reason}"));
+    let rows: Vec<String> = report
+        .trial
+        .rows
+        .iter()
+        .map(|(dataset_id, rows)| format!("{} {dataset_id}", output::grouped(*rows)))
+        .collect();
+    output::print_line!(
+        "  a run would end as {}: {}",
+        output::coloured(report.trial.outcome),
+        rows.join(", ")
+    );
+    report
+        .trial
+        .reasons
+        .iter()
+        .for_each(|reason| output::print_line!("  {reason}"));
     let folder = report.folder.display();
     output::print_paragraph!("{}", output::bold("written"));
     if report.is_new_folder {
         output::print_line!("  {folder} with all declarations that are built in");
     }
-    report.files.iter().for_each(|file| output::print_line!("  {}", report.folder.join(file).display()));
-    let mirrors: String = arguments.publishers.mirror.iter().map(|mirror| format!(" --mirror {mirror}")).collect();
+    report
+        .files
+        .iter()
+        .for_each(|file| output::print_line!("  {}", report.folder.join(file).display()));
+    let mirrors: String = arguments
+        .publishers
+        .mirror
+        .iter()
+        .map(|mirror| format!(" --mirror {mirror}"))
+        .collect();
     output::print_paragraph!("{}", output::bold("next"));
-    output::print_line!("  decide what is open in {}", report.folder.join(&report.files[0]).display());
+    output::print_line!(
+        "  decide what is open in {}",
+        report.folder.join(&report.files[0]).display()
+    );
     output::print_line!("  pubdata check --declarations {folder}");
-    output::print_line!("  pubdata probe {} --declarations {folder}{mirrors}", report.pipeline_id);
-    output::print_line!("  pubdata run {} --declarations {folder}{mirrors}", report.pipeline_id);
-    output::print_line!("  pubdata serve --declarations {folder}    /v1/permits/search?jurisdiction={}", arguments.jurisdiction);
+    output::print_line!(
+        "  pubdata probe {} --declarations {folder}{mirrors}",
+        report.pipeline_id
+    );
+    output::print_line!(
+        "  pubdata run {} --declarations {folder}{mirrors}",
+        report.pipeline_id
+    );
+    output::print_line!(
+        "  pubdata serve --declarations {folder}    /v1/permits/search?jurisdiction={}",
+        arguments.jurisdiction
+    );
 }

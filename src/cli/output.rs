@@ -1,5 +1,5 @@
-//! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a word, so that text without them says the
-//! same.
+//! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a
+//! word, so that text without them says the same.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,22 +9,31 @@ pub(super) use super::terminal::{print_line, print_note, print_paragraph, text, 
 use pubdata_core::error::{Error, ErrorKind};
 use pubdata_core::provenance::SourceRows;
 
-/// Why a command could not do its work: printed to standard error, on one line and in place of its document.
+/// Why a command could not do its work: printed to standard error, on one line and in place of its
+/// document.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ErrorReport<'a> {
     /// What went wrong, for people.
     error: String,
     /// What to do about it; null if the message says all.
     hint: Option<&'a str>,
-    /// Kind of failure. Exit codes: `config` 40, `fetch` and `unfinished` 30, `format` and `contract` 20, `busy` 50, `store` 60.
+    /// Kind of failure. Exit codes: `config` 40, `fetch` and `unfinished` 30, `format` and
+    /// `contract` 20, `busy` 50, `store` 60.
     kind: ErrorKind,
 }
 
-/// Prints a failure: what, where, and the way out. Where nothing can be printed the exit code says it alone.
+/// Prints a failure: what, where, and the way out. Where nothing can be printed the exit code says
+/// it alone.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
-        let report = ErrorReport { error: error.to_string(), hint: error.way_out(), kind: error.kind() };
-        return terminal::json_note(&serde_json::to_string(&Headed::new::<ErrorReport<'_>>(&report)).expect(PLAIN));
+        let report = ErrorReport {
+            error: error.to_string(),
+            hint: error.way_out(),
+            kind: error.kind(),
+        };
+        return terminal::json_note(
+            &serde_json::to_string(&Headed::new::<ErrorReport<'_>>(&report)).expect(PLAIN),
+        );
     }
     labelled(&Look::Red.of("error"), &error.to_string());
     if let Some(hint) = error.way_out() {
@@ -32,7 +41,8 @@ pub(super) fn error(error: &Error, is_json: bool) {
     }
 }
 
-/// Prints lines under a label. Those behind the first are indented: a text of others that breaks a line cannot begin one like ours.
+/// Prints lines under a label. Those behind the first are indented: a text of others that breaks a
+/// line cannot begin one like ours.
 fn labelled(label: &str, lines: &str) {
     for (number, line) in lines.split('\n').enumerate() {
         match number {
@@ -50,10 +60,12 @@ pub(super) fn usage(text: &str) {
     }
 }
 
-/// Version of the JSON documents that commands print; a field that goes or changes its meaning raises it.
+/// Version of the JSON documents that commands print; a field that goes or changes its meaning
+/// raises it.
 pub(super) const DOCUMENT_VERSION: u32 = 1;
 
-/// What a command prints with `--json`, below its format and version. `schema.rs` lists these types.
+/// What a command prints with `--json`, below its format and version. `schema.rs` lists these
+/// types.
 pub(super) trait Document: Serialize + JsonSchema {
     const FORMAT: &'static str;
 }
@@ -69,7 +81,11 @@ struct Headed<'a, T> {
 
 impl<'a, T> Headed<'a, T> {
     fn new<D: Document>(fields: &'a T) -> Self {
-        Self { format: D::FORMAT, version: DOCUMENT_VERSION, fields }
+        Self {
+            format: D::FORMAT,
+            version: DOCUMENT_VERSION,
+            fields,
+        }
     }
 }
 
@@ -82,7 +98,9 @@ pub(super) fn document<D: Document>(document: &D) {
 
 /// Prints what a command says for machines, the members of all objects in the order of their names.
 pub(super) fn sorted_document<D: Document>(document: &D) {
-    json(&Headed::new::<D>(&serde_json::to_value(document).expect(PLAIN)));
+    json(&Headed::new::<D>(
+        &serde_json::to_value(document).expect(PLAIN),
+    ));
 }
 
 /// Prints a value as JSON.
@@ -93,7 +111,8 @@ pub(super) fn json(value: &impl Serialize) {
 /// Colours a word by what it says of a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
     let look = match word {
-        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" | "publish" => Look::Green,
+        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged"
+        | "ok" | "publish" => Look::Green,
         "new_column"
         | "empty_column"
         | "column_turned_empty"
@@ -116,7 +135,8 @@ pub(super) fn coloured(word: &str) -> String {
         | "not_asked"
         | "publish_with_findings"
         | "keep_last" => Look::Yellow,
-        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "unreadable" | "block" => Look::Red,
+        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused"
+        | "moved" | "unreachable" | "unreadable" | "block" => Look::Red,
         _ => return word.to_owned(),
     };
     look.of(word)
@@ -137,7 +157,9 @@ pub(super) fn dim(text: &str) -> String {
 
 /// An instant without fractions of its second.
 pub(super) fn to_seconds(instant: &str) -> String {
-    instant.split_once('.').map_or_else(|| instant.to_owned(), |(seconds, _)| format!("{seconds}Z"))
+    instant
+        .split_once('.')
+        .map_or_else(|| instant.to_owned(), |(seconds, _)| format!("{seconds}Z"))
 }
 
 /// A number with thousands separators.
@@ -168,28 +190,63 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.
 pub(super) fn source_rows(rows: &SourceRows) -> String {
-    let mut text = format!("{} read: {}", counted(rows.read, "row"), counted(rows.records, "record"));
-    let others = [("merged into them", rows.merged), ("quarantined", rows.quarantined)];
-    let left_out = rows.left_out.iter().map(|(reason, count)| (reason.as_str(), *count));
-    for (word, count) in others.into_iter().chain(left_out).filter(|(_, count)| *count > 0) {
+    let mut text = format!(
+        "{} read: {}",
+        counted(rows.read, "row"),
+        counted(rows.records, "record")
+    );
+    let others = [
+        ("merged into them", rows.merged),
+        ("quarantined", rows.quarantined),
+    ];
+    let left_out = rows
+        .left_out
+        .iter()
+        .map(|(reason, count)| (reason.as_str(), *count));
+    for (word, count) in others
+        .into_iter()
+        .chain(left_out)
+        .filter(|(_, count)| *count > 0)
+    {
         text.push_str(&format!(", {} {word}", grouped(count)));
     }
     text
 }
 
-/// Prints rows in columns, the first row bold. Widths count characters as they are shown, without colour codes.
+/// Prints rows in columns, the first row bold. Widths count characters as they are shown, without
+/// colour codes.
 pub(super) fn table(rows: &[Vec<String>]) {
     let render = |(number, row): (usize, &Vec<String>)| -> Vec<String> {
-        row.iter().map(|cell| terminal::rendered(&if number == 0 { bold(cell) } else { cell.clone() })).collect()
+        row.iter()
+            .map(|cell| {
+                terminal::rendered(&if number == 0 {
+                    bold(cell)
+                } else {
+                    cell.clone()
+                })
+            })
+            .collect()
     };
     let rows: Vec<Vec<String>> = rows.iter().enumerate().map(render).collect();
     let width = |cell: &String| terminal::width(cell);
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(width).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(width)
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
     for row in &rows {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
-            let padding = if column + 1 == row.len() { 0 } else { widths[column] - width(cell) + 2 };
+            let padding = if column + 1 == row.len() {
+                0
+            } else {
+                widths[column] - width(cell) + 2
+            };
             line.push_str(cell);
             line.push_str(&" ".repeat(padding));
         }
@@ -203,7 +260,13 @@ mod tests {
 
     #[test]
     fn one_thing_is_named_in_the_singular() {
-        assert_eq!(["row", "entry", "day"].map(|noun| counted(1_u64, noun)), ["1 row", "1 entry", "1 day"]);
-        assert_eq!(["row", "entry", "day"].map(|noun| counted(2_000_usize, noun)), ["2,000 rows", "2,000 entries", "2,000 days"]);
+        assert_eq!(
+            ["row", "entry", "day"].map(|noun| counted(1_u64, noun)),
+            ["1 row", "1 entry", "1 day"]
+        );
+        assert_eq!(
+            ["row", "entry", "day"].map(|noun| counted(2_000_usize, noun)),
+            ["2,000 rows", "2,000 entries", "2,000 days"]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `pubdata task` and `pubdata commit`: the work of a plan that stands in the store, on whatever machine it is placed.
+//! `pubdata task` and `pubdata commit`: the work of a plan that stands in the store, on whatever
+//! machine it is placed.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -66,7 +67,8 @@ struct Whose {
 
 #[derive(Args)]
 struct OfPlan {
-    /// The `plan` that `pubdata plan --write --json` prints: a URL, or its hash if --store is given.
+    /// The `plan` that `pubdata plan --write --json` prints: a URL, or its hash if --store is
+    /// given.
     #[arg(long, value_name = "PLAN")]
     plan: String,
 }
@@ -87,7 +89,10 @@ impl OfPlan {
     /// The plan, and what it is worked on with. An address names the store too.
     fn open(&self, global: &Global) -> Result<(PlanAddress, RunSettings)> {
         let address: PlanAddress = self.plan.parse()?;
-        let global = Global { store: address.store.clone().or_else(|| global.store.clone()), ..global.clone() };
+        let global = Global {
+            store: address.store.clone().or_else(|| global.store.clone()),
+            ..global.clone()
+        };
         global.needs_store()?;
         let settings = global.settings(global.declarations()?, "nightly")?;
         Ok((address, settings))
@@ -107,14 +112,23 @@ pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCo
         TaskCommand::Split { of, whose, input } => {
             let (address, settings) = of.open(global)?;
             let named = input.iter().map(ToString::to_string).collect();
-            for (task_id, inputs) in whose.work(&settings, &address, Wave::Split, named, "--input").await? {
-                let inputs: Vec<usize> = inputs.iter().filter_map(|input| input.parse().ok()).collect();
+            for (task_id, inputs) in whose
+                .work(&settings, &address, Wave::Split, named, "--input")
+                .await?
+            {
+                let inputs: Vec<usize> = inputs
+                    .iter()
+                    .filter_map(|input| input.parse().ok())
+                    .collect();
                 units.extend(run::split_inputs(&settings, &address, &task_id, &inputs).await?);
             }
         }
         TaskCommand::Build { of, whose, unit } => {
             let (address, settings) = of.open(global)?;
-            for (task_id, keys) in whose.work(&settings, &address, Wave::Build, unit.clone(), "--unit").await? {
+            for (task_id, keys) in whose
+                .work(&settings, &address, Wave::Build, unit.clone(), "--unit")
+                .await?
+            {
                 units.extend(run::build_units(&settings, &address, &task_id, &keys).await?);
             }
         }
@@ -122,10 +136,30 @@ pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCo
     if global.json {
         output::sorted_document(&UnitsReport { units: &units });
     } else {
-        let mut rows = vec![vec!["TASK".into(), "UNIT".into(), "OUTCOME".into(), "ROWS".into(), "WHY".into()]];
+        let mut rows = vec![vec![
+            "TASK".into(),
+            "UNIT".into(),
+            "OUTCOME".into(),
+            "ROWS".into(),
+            "WHY".into(),
+        ]];
         for unit in &units {
-            let outcome = format!("{}{}", output::coloured(unit.outcome), if unit.is_known { output::dim(" before") } else { String::new() });
-            rows.push(vec![unit.task_id.clone(), unit.unit.clone(), outcome, output::grouped(unit.rows), unit.reason.clone().unwrap_or_default()]);
+            let outcome = format!(
+                "{}{}",
+                output::coloured(unit.outcome),
+                if unit.is_known {
+                    output::dim(" before")
+                } else {
+                    String::new()
+                }
+            );
+            rows.push(vec![
+                unit.task_id.clone(),
+                unit.unit.clone(),
+                outcome,
+                output::grouped(unit.rows),
+                unit.reason.clone().unwrap_or_default(),
+            ]);
         }
         output::table(&rows);
     }
@@ -134,7 +168,14 @@ pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCo
 
 impl Whose {
     /// By task.
-    async fn work(&self, settings: &RunSettings, address: &PlanAddress, wave: Wave, named: Vec<String>, flag: &str) -> Result<BTreeMap<String, Vec<String>>> {
+    async fn work(
+        &self,
+        settings: &RunSettings,
+        address: &PlanAddress,
+        wave: Wave,
+        named: Vec<String>,
+        flag: &str,
+    ) -> Result<BTreeMap<String, Vec<String>>> {
         match (&self.task, self.share) {
             (Some(_), _) if named.is_empty() => Err(Error::config(format!("which of the task: {flag} is missing"))
                 .hint(format!("`pubdata plan --write --json` lists them; in place of {flag}, `--share 0/1` without --task is all of the plan"))),
@@ -147,7 +188,14 @@ impl Whose {
 
 /// What is worth another try comes before what is not.
 fn exit_code(units: &[UnitReport]) -> u8 {
-    let of = |outcome: &str| units.iter().filter(move |unit| unit.outcome == outcome).filter_map(|unit| unit.failure).map(ErrorKind::exit_code).max();
+    let of = |outcome: &str| {
+        units
+            .iter()
+            .filter(move |unit| unit.outcome == outcome)
+            .filter_map(|unit| unit.failure)
+            .map(ErrorKind::exit_code)
+            .max()
+    };
     of("failed").or_else(|| of("blocked")).unwrap_or(0)
 }
 
@@ -169,8 +217,17 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
     }
     after_run::tell_lineage(&emitter, &report).await;
     // Nothing has happened yet of which anybody would have to be told.
-    if !report.as_ref().is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished) {
-        after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
+    if !report
+        .as_ref()
+        .is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished)
+    {
+        after_run::tell(
+            &settings,
+            &arguments.after,
+            run_before.as_deref(),
+            report.as_ref().err(),
+        )
+        .await;
     }
     Ok(told(global, &report?, &arguments.extent))
 }

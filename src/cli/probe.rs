@@ -1,5 +1,5 @@
-//! `pubdata probe`: prints what the publishers have and what a run would do, and writes suggested declarations to a new folder. Makes no
-//! home.
+//! `pubdata probe`: prints what the publishers have and what a run would do, and writes suggested
+//! declarations to a new folder. Makes no home.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,9 @@ use super::publishers::PublisherArgs;
 use super::{Global, output, progress::Progress};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::FetchSettings;
-use pubdata_run::{self as run, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would};
+use pubdata_run::{
+    self as run, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would,
+};
 use pubdata_store::{Home, Releases};
 
 const AFTER_HELP: &str = "\
@@ -47,7 +49,8 @@ Exit codes, the same as the run would have:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct ProbeArgs {
-    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); default: everything.
+    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks
+    /// (census.acs5/vintage=2023); default: everything.
     selectors: Vec<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
@@ -64,7 +67,10 @@ pub(super) struct ProbeArgs {
 
 pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<ExitCode> {
     if let Some(folder) = arguments.write.as_deref().filter(|folder| folder.exists()) {
-        return Err(Error::config(format!("{} is already there", folder.display())).hint("name a folder that does not exist yet: nothing is overwritten"));
+        return Err(
+            Error::config(format!("{} is already there", folder.display()))
+                .hint("name a folder that does not exist yet: nothing is overwritten"),
+        );
     }
     let settings = settings(global, arguments).await?;
     let progress = Arc::new(Progress::new());
@@ -86,7 +92,11 @@ pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<Exit
 /// A home that is not there is not made, and one that is there is only looked at.
 async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSettings> {
     let declarations = global.declarations()?;
-    let home = if global.home.is_dir() { Some(Home::open(&global.home)?) } else { None };
+    let home = if global.home.is_dir() {
+        Some(Home::open(&global.home)?)
+    } else {
+        None
+    };
     let releases = match (&home, &global.store) {
         (Some(home), store) => Some(Releases::open(home, store.as_deref())?),
         (None, _) => None,
@@ -125,31 +135,68 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     report.tasks.iter().for_each(print_task);
     print_ways_out(&report.sources);
     print_suggestions(&report.sources, arguments);
-    let count = |is_counted: fn(&ProbedTask) -> bool| report.tasks.iter().filter(|task| is_counted(task)).count();
+    let count = |is_counted: fn(&ProbedTask) -> bool| {
+        report.tasks.iter().filter(|task| is_counted(task)).count()
+    };
     let counts = [
         ("built", count(|task| matches!(task.outcome, End::Built(_)))),
         ("missing", count(|task| task.outcome == End::Missing)),
         ("blocked", count(|task| task.outcome == End::Blocked)),
-        ("not_published", count(|task| task.outcome == End::NotPublished)),
+        (
+            "not_published",
+            count(|task| task.outcome == End::NotPublished),
+        ),
     ];
-    let counts: Vec<String> = counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
     let findings = report.counts.would_publish_with_findings;
-    let with_findings = if findings > 0 { format!("; {findings} of those built need attention") } else { String::new() };
+    let with_findings = if findings > 0 {
+        format!("; {findings} of those built need attention")
+    } else {
+        String::new()
+    };
     let code = u8::from(report.exit_code);
-    output::print_paragraph!("a run would end so: {}{with_findings}; this probe ends with {code}", counts.join(", "));
+    output::print_paragraph!(
+        "a run would end so: {}{with_findings}; this probe ends with {code}",
+        counts.join(", ")
+    );
 }
 
 fn print_sources(sources: &[ProbedSource]) {
-    let mut rows = vec![["SOURCE", "VERDICT", "RUN", "SAMPLE", "WHAT"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["SOURCE", "VERDICT", "RUN", "SAMPLE", "WHAT"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     let is_alike = |one: &ProbedSource, other: &ProbedSource| {
-        one.source_id == other.source_id && one.verdict == other.verdict && one.problem == other.problem && other.sample.is_none() && one.in_use == other.in_use
+        one.source_id == other.source_id
+            && one.verdict == other.verdict
+            && one.problem == other.problem
+            && other.sample.is_none()
+            && one.in_use == other.in_use
     };
     for alike in sources.chunk_by(is_alike) {
         let source = &alike[0];
         let files = if alike.len() == 2 { "file" } else { "files" };
-        let others = if alike.len() > 1 { output::dim(&format!(" (and {} more {files})", alike.len() - 1)) } else { String::new() };
-        let cells = [source.source_id.clone(), output::coloured(source.verdict.word()), ending(source.outcome, source.would), sample(source)];
-        rows.push(cells.into_iter().chain([format!("{}{others}", what(source))]).collect());
+        let others = if alike.len() > 1 {
+            output::dim(&format!(" (and {} more {files})", alike.len() - 1))
+        } else {
+            String::new()
+        };
+        let cells = [
+            source.source_id.clone(),
+            output::coloured(source.verdict.word()),
+            ending(source.outcome, source.would),
+            sample(source),
+        ];
+        rows.push(
+            cells
+                .into_iter()
+                .chain([format!("{}{others}", what(source))])
+                .collect(),
+        );
     }
     output::table(&rows);
 }
@@ -173,8 +220,14 @@ fn print_task(task: &ProbedTask) {
         (true, false) => ": not in the release",
         (false, _) => "",
     };
-    output::print_paragraph!("{} {}{what_stays}", output::coloured(task.outcome.word()), output::bold(&task.task_id));
-    task.reasons.iter().for_each(|reason| output::print_line!("  {reason}"));
+    output::print_paragraph!(
+        "{} {}{what_stays}",
+        output::coloured(task.outcome.word()),
+        output::bold(&task.task_id)
+    );
+    task.reasons
+        .iter()
+        .for_each(|reason| output::print_line!("  {reason}"));
 }
 
 fn print_ways_out(sources: &[ProbedSource]) {
@@ -182,7 +235,11 @@ fn print_ways_out(sources: &[ProbedSource]) {
     let mut told: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {
         // All files of a server whose key is not known have one way out.
-        let server = if source.url.starts_with("sftp://") { source.url.split('/').nth(2).unwrap_or_default() } else { &source.url };
+        let server = if source.url.starts_with("sftp://") {
+            source.url.split('/').nth(2).unwrap_or_default()
+        } else {
+            &source.url
+        };
         if told.contains(&(server, &source.problem)) {
             continue;
         }
@@ -190,13 +247,23 @@ fn print_ways_out(sources: &[ProbedSource]) {
             output::print_paragraph!("{}", output::bold("what a person can do"));
         }
         told.push((server, &source.problem));
-        output::print_paragraph!("{} {}", output::coloured(source.verdict.word()), source.source_id);
-        source.ways_out.iter().for_each(|way| output::print_line!("  - {way}"));
+        output::print_paragraph!(
+            "{} {}",
+            output::coloured(source.verdict.word()),
+            source.source_id
+        );
+        source
+            .ways_out
+            .iter()
+            .for_each(|way| output::print_line!("  - {way}"));
     }
 }
 
 fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
-    let suggestions: Vec<_> = sources.iter().filter_map(|source| Some((source, source.suggestion.as_ref()?))).collect();
+    let suggestions: Vec<_> = sources
+        .iter()
+        .filter_map(|source| Some((source, source.suggestion.as_ref()?)))
+        .collect();
     if !suggestions.is_empty() {
         output::print_paragraph!("{}", output::bold("suggestions"));
     }
@@ -204,15 +271,29 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
         output::print_line!();
         output::text(&format!("{}\n", suggestion.trim_end()));
         if let Some(would) = source.with_suggestions {
-            output::print_line!("{}", output::dim(&format!("# tried on the samples: {}", with_it(would))));
+            output::print_line!(
+                "{}",
+                output::dim(&format!("# tried on the samples: {}", with_it(would)))
+            );
         }
-        source.remaining.iter().for_each(|reason| output::print_line!("{}", output::dim(&format!("# {reason}"))));
+        source
+            .remaining
+            .iter()
+            .for_each(|reason| output::print_line!("{}", output::dim(&format!("# {reason}"))));
     }
     match &arguments.write {
-        Some(folder) if suggestions.is_empty() => output::print_paragraph!("nothing to correct: {} has the declarations as they are", folder.display()),
-        Some(folder) => output::print_paragraph!("written to {0}: look at the changes, then use `--declarations {0}`", folder.display()),
+        Some(folder) if suggestions.is_empty() => output::print_paragraph!(
+            "nothing to correct: {} has the declarations as they are",
+            folder.display()
+        ),
+        Some(folder) => output::print_paragraph!(
+            "written to {0}: look at the changes, then use `--declarations {0}`",
+            folder.display()
+        ),
         None if suggestions.is_empty() => {}
-        None => output::print_paragraph!("`--write DIR` writes the declarations with these changes"),
+        None => {
+            output::print_paragraph!("`--write DIR` writes the declarations with these changes")
+        }
     }
 }
 
@@ -228,10 +309,18 @@ fn sample(source: &ProbedSource) -> String {
     match (&source.sample, &source.not_sampled) {
         // Rows that others are looked up in become no records of their own.
         (Some(sample), None) if sample.rows == 0 => String::new(),
-        (Some(sample), None) if sample.accepted == 0 && sample.quarantined.is_empty() && !matches!(source.outcome, End::Blocked) => {
+        (Some(sample), None)
+            if sample.accepted == 0
+                && sample.quarantined.is_empty()
+                && !matches!(source.outcome, End::Blocked) =>
+        {
             output::dim(&format!("{} read", output::grouped(sample.rows)))
         }
-        (Some(sample), None) => format!("{} of {}", output::grouped(sample.accepted), output::grouped(sample.rows)),
+        (Some(sample), None) => format!(
+            "{} of {}",
+            output::grouped(sample.accepted),
+            output::grouped(sample.rows)
+        ),
         (_, Some(_)) => output::dim("not sampled"),
         (None, None) => String::new(),
     }
@@ -242,16 +331,31 @@ fn what(source: &ProbedSource) -> String {
     let mut parts: Vec<String> = source.problem.iter().cloned().collect();
     parts.extend(source.in_use.clone());
     if let Some(sample) = &source.sample {
-        let quarantined: Vec<String> = sample.quarantined.iter().map(|(code, count)| format!("{code} {}", output::grouped(*count))).collect();
+        let quarantined: Vec<String> = sample
+            .quarantined
+            .iter()
+            .map(|(code, count)| format!("{code} {}", output::grouped(*count)))
+            .collect();
         if !quarantined.is_empty() {
             parts.push(format!("quarantined: {}", quarantined.join(", ")));
         }
         for (kind, words) in &sample.unknown_values {
             let shown: Vec<&str> = words.iter().take(5).map(String::as_str).collect();
-            let others = if words.len() > shown.len() { format!(" and {} more", words.len() - shown.len()) } else { String::new() };
+            let others = if words.len() > shown.len() {
+                format!(" and {} more", words.len() - shown.len())
+            } else {
+                String::new()
+            };
             let is_quarantined = sample.quarantined.contains_key(&format!("unknown_{kind}"));
-            let what_becomes = if is_quarantined { "quarantined" } else { "published with a warning" };
-            parts.push(format!("unknown {kind}, {what_becomes}: `{}`{others}", shown.join("`, `")));
+            let what_becomes = if is_quarantined {
+                "quarantined"
+            } else {
+                "published with a warning"
+            };
+            parts.push(format!(
+                "unknown {kind}, {what_becomes}: `{}`{others}",
+                shown.join("`, `")
+            ));
         }
     }
     parts.extend(source.not_sampled.iter().map(|reason| output::dim(reason)));

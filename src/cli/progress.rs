@@ -1,4 +1,5 @@
-//! Shows how a run goes on: a bar and a line for each task on a terminal, and log lines wherever it runs.
+//! Shows how a run goes on: a bar and a line for each task on a terminal, and log lines wherever it
+//! runs.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -44,8 +45,16 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new() -> Self {
         let is_terminal = is_watched();
-        let bar = ProgressBar::with_draw_target(Some(0), if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-        let style = ProgressStyle::with_template("{spinner} [{bar:30}] {pos}/{len} {msg}").expect("the template is valid");
+        let bar = ProgressBar::with_draw_target(
+            Some(0),
+            if is_terminal {
+                ProgressDrawTarget::stderr()
+            } else {
+                ProgressDrawTarget::hidden()
+            },
+        );
+        let style = ProgressStyle::with_template("{spinner} [{bar:30}] {pos}/{len} {msg}")
+            .expect("the template is valid");
         bar.set_style(style.progress_chars("=> "));
         if is_terminal {
             *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
@@ -72,7 +81,9 @@ impl Progress {
 
 impl FetchProgress for Progress {
     fn started(&self, url: &str, total_bytes: Option<u64>) {
-        let total = total_bytes.map(|bytes| format!(" ({})", output::size(bytes))).unwrap_or_default();
+        let total = total_bytes
+            .map(|bytes| format!(" ({})", output::size(bytes)))
+            .unwrap_or_default();
         self.say(&format!("{url}{total}"));
     }
 
@@ -99,7 +110,8 @@ impl Observer for Progress {
 
     fn building(&self, task_id: &str) {
         self.say(&format!("building {task_id}"));
-        self.bar.enable_steady_tick(std::time::Duration::from_millis(120));
+        self.bar
+            .enable_steady_tick(std::time::Duration::from_millis(120));
         tracing::info!(task.id = task_id, "building");
     }
 
@@ -109,9 +121,20 @@ impl Observer for Progress {
 
     fn built(&self, report: &TaskReport) {
         if matches!(report.outcome, "built" | "resumed" | "blocked" | "missing") {
-            self.line(&format!("{} {} in {} ms", output::coloured(report.outcome), report.task_id, report.duration_ms));
+            self.line(&format!(
+                "{} {} in {} ms",
+                output::coloured(report.outcome),
+                report.task_id,
+                report.duration_ms
+            ));
             let rows: u64 = report.rows.values().sum();
-            tracing::info!(task.id = report.task_id, outcome = report.outcome, rows, duration_ms = report.duration_ms, "task done");
+            tracing::info!(
+                task.id = report.task_id,
+                outcome = report.outcome,
+                rows,
+                duration_ms = report.duration_ms,
+                "task done"
+            );
         }
     }
 }

@@ -15,7 +15,10 @@ use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 use pubdata_run::RunSettings;
-use pubdata_store::receipts::{Log, MAX_RECEIPT_BYTES, Receipt, Roots, Seal, Signer, SigningKey, Verified, VerifierKey, issue, seal as sealed};
+use pubdata_store::receipts::{
+    Log, MAX_RECEIPT_BYTES, Receipt, Roots, Seal, Signer, SigningKey, Verified, VerifierKey, issue,
+    seal as sealed,
+};
 use pubdata_store::{Manifest, Part, read_at_most};
 
 /// Names the publisher's key.
@@ -47,7 +50,8 @@ pub(super) struct SealArgs {
 
 #[derive(Args)]
 pub(super) struct ReceiptArgs {
-    /// Record such as geo.zcta_metric:2023:90210:population; if it does not exist, the receipt proves its absence.
+    /// Record such as geo.zcta_metric:2023:90210:population; if it does not exist, the receipt
+    /// proves its absence.
     record: String,
     /// A release other than the channel's.
     #[arg(long)]
@@ -61,7 +65,8 @@ pub(super) struct ReceiptArgs {
 pub(super) struct VerifyReceiptArgs {
     /// The receipt: a file, or - for standard input.
     file: PathBuf,
-    /// Verification key of the publisher's log, name+hash+base64, or a file with it, such as log.key.
+    /// Verification key of the publisher's log, name+hash+base64, or a file with it, such as
+    /// log.key.
     #[arg(long, value_name = "VERIFIER_KEY|FILE")]
     key: String,
 }
@@ -100,29 +105,57 @@ fn read_key(path: &Path) -> Result<SigningKey> {
     SigningKey::parse(&key_text(path)?).map_err(|error| error.context(path.display().to_string()))
 }
 
-/// Seals the releases of a channel that are not logged yet, in the order in which it pointed at them, and logs them. Roots of parts are taken from
-/// seals that are logged, or were made by this process of the rows it wrote: no other is known to be right.
-async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Option<&VerifierKey>, made: &Roots) -> Result<SealReport> {
+/// Seals the releases of a channel that are not logged yet, in the order in which it pointed at
+/// them, and logs them. Roots of parts are taken from seals that are logged, or were made by this
+/// process of the rows it wrote: no other is known to be right.
+async fn seal_channel(
+    settings: &RunSettings,
+    key: &SigningKey,
+    continues: Option<&VerifierKey>,
+    made: &Roots,
+) -> Result<SealReport> {
     let releases = &settings.releases;
     let log = Log::of(releases, &settings.channel);
-    let signer = Signer { key, continues, home: &settings.home };
+    let signer = Signer {
+        key,
+        continues,
+        home: &settings.home,
+    };
     let logged = log.signed_by(&signer).await?;
     let history = releases.channel_history(&settings.channel).await?;
-    let nothing = || Error::store(format!("channel `{}` has no release to seal", settings.channel)).hint("`pubdata run` publishes one");
+    let nothing = || {
+        Error::store(format!(
+            "channel `{}` has no release to seal",
+            settings.channel
+        ))
+        .hint("`pubdata run` publishes one")
+    };
     let newest = history.last().ok_or_else(nothing)?.release_id.clone();
-    let (mut known, mut seals, mut done): (Option<Seal>, Vec<Digest>, BTreeSet<ReleaseId>) = Default::default();
+    let (mut known, mut seals, mut done): (Option<Seal>, Vec<Digest>, BTreeSet<ReleaseId>) =
+        Default::default();
     for release_id in history.into_iter().map(|entry| entry.release_id) {
         if !done.insert(release_id.clone()) {
             continue;
         }
-        let of_file = releases.seal_file(&release_id).await?.and_then(|bytes| Seal::from_json(&bytes).ok());
-        let is_logged = |seal: &Seal| logged.as_ref().is_some_and(|logged| logged.index_of(&seal.release.digest()).is_some());
+        let of_file = releases
+            .seal_file(&release_id)
+            .await?
+            .and_then(|bytes| Seal::from_json(&bytes).ok());
+        let is_logged = |seal: &Seal| {
+            logged
+                .as_ref()
+                .is_some_and(|logged| logged.index_of(&seal.release.digest()).is_some())
+        };
         let seal = match of_file.filter(is_logged) {
             Some(seal) => seal,
             None => match releases.manifest(&release_id).await {
                 Ok(manifest) => {
-                    let seal = sealed(releases, &manifest, known.as_ref(), made).await.context(|| format!("release {release_id}"))?;
-                    releases.put_seal_file(&release_id, seal.to_json().into()).await?;
+                    let seal = sealed(releases, &manifest, known.as_ref(), made)
+                        .await
+                        .context(|| format!("release {release_id}"))?;
+                    releases
+                        .put_seal_file(&release_id, seal.to_json().into())
+                        .await?;
                     seal
                 }
                 Err(error) if release_id == newest => return Err(error),
@@ -148,7 +181,8 @@ async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Optio
     })
 }
 
-/// Seals what a run has published. The release is published all the same: what goes wrong is a warning, and the next run tries again.
+/// Seals what a run has published. The release is published all the same: what goes wrong is a
+/// warning, and the next run tries again.
 pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey, made: &Roots) {
     let sealed = match settings.home.lock() {
         Ok(_lock) => seal_channel(settings, key, None, made).await.map(drop),
@@ -163,28 +197,46 @@ pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCo
     let key = read_key(&arguments.signing_key)?;
     let settings = global.reading(&arguments.channel)?;
     let _lock = settings.home.lock()?;
-    let continues = arguments.continues.as_deref().map(verifier_key).transpose()?;
+    let continues = arguments
+        .continues
+        .as_deref()
+        .map(verifier_key)
+        .transpose()?;
     let sealed = seal_channel(&settings, &key, continues.as_ref(), &Roots::default()).await?;
     if global.json {
         output::document(&sealed);
     } else {
         output::print_line!("release   {}", output::bold(sealed.release_id.as_str()));
         output::print_line!("records   {}", sealed.records_root);
-        output::print_line!("log       {}, {}", sealed.log, output::counted(sealed.size, "entry"));
+        output::print_line!(
+            "log       {}, {}",
+            sealed.log,
+            output::counted(sealed.size, "entry")
+        );
         output::print_line!("key       {}", sealed.key);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<ExitCode> {
-    let record_id: RecordId = arguments.record.parse().map_err(|error| Error::config(format!("{error}")))?;
+    let record_id: RecordId = arguments
+        .record
+        .parse()
+        .map_err(|error| Error::config(format!("{error}")))?;
     let settings = global.reading(&arguments.channel)?;
     let manifest = match &arguments.release {
         Some(release) => settings.releases.manifest(&release_id(release)?).await?,
         None => pubdata_run::current_manifest(&settings).await?,
     };
     let part = part_with(&settings, &manifest, &record_id).await?;
-    let receipt = issue(&settings.releases, &Log::of(&settings.releases, &settings.channel), &manifest, &record_id, part).await?;
+    let receipt = issue(
+        &settings.releases,
+        &Log::of(&settings.releases, &settings.channel),
+        &manifest,
+        &record_id,
+        part,
+    )
+    .await?;
     let not_sealed = || {
         let (release, channel) = (&manifest.release_id, &arguments.channel);
         Error::store(format!("release {release} is not sealed, or not in the log of channel `{channel}`"))
@@ -195,31 +247,57 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
 }
 
 /// The part that has a record.
-async fn part_with<'m>(settings: &RunSettings, manifest: &'m Manifest, record_id: &RecordId) -> Result<Option<&'m Part>> {
-    let parts = manifest.datasets.get(record_id.dataset_id()).into_iter().flat_map(|dataset| &dataset.parts);
+async fn part_with<'m>(
+    settings: &RunSettings,
+    manifest: &'m Manifest,
+    record_id: &RecordId,
+) -> Result<Option<&'m Part>> {
+    let parts = manifest
+        .datasets
+        .get(record_id.dataset_id())
+        .into_iter()
+        .flat_map(|dataset| &dataset.parts);
     for part in parts.filter(|part| part.may_hold(record_id) && part.spans(record_id)) {
-        if settings.releases.find_record(&manifest.release_id, part, record_id).await?.is_some() {
+        if settings
+            .releases
+            .find_record(&manifest.release_id, part, record_id)
+            .await?
+            .is_some()
+        {
             return Ok(Some(part));
         }
     }
     Ok(None)
 }
 
-/// Reads the beginning of a file that somebody may have sent: one byte more than it may have, by which who parses it knows that it is too long.
+/// Reads the beginning of a file that somebody may have sent: one byte more than it may have, by
+/// which who parses it knows that it is too long.
 fn beginning(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        std::io::stdin().lock().take(MAX_RECEIPT_BYTES as u64 + 1).read_to_end(&mut bytes).at("read", path)?;
+        std::io::stdin()
+            .lock()
+            .take(MAX_RECEIPT_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .at("read", path)?;
     } else {
-        File::open(path).and_then(|file| file.take(MAX_RECEIPT_BYTES as u64 + 1).read_to_end(&mut bytes)).at("read", path)?;
+        File::open(path)
+            .and_then(|file| {
+                file.take(MAX_RECEIPT_BYTES as u64 + 1)
+                    .read_to_end(&mut bytes)
+            })
+            .at("read", path)?;
     }
     Ok(bytes)
 }
 
 /// Reads the file of a key.
 fn key_text(path: &Path) -> Result<String> {
-    let bytes = File::open(path).and_then(|file| read_at_most(file, MOST_KEY_BYTES)).at("read", path)?;
-    String::from_utf8(bytes).map_err(|_| Error::config(format!("{} is no key: it is no text", path.display())))
+    let bytes = File::open(path)
+        .and_then(|file| read_at_most(file, MOST_KEY_BYTES))
+        .at("read", path)?;
+    String::from_utf8(bytes)
+        .map_err(|_| Error::config(format!("{} is no key: it is no text", path.display())))
 }
 
 /// A key to verify with: its text, or a file that has it.
@@ -237,19 +315,39 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
     let key = verifier_key(&arguments.key)?;
     let verdict = Receipt::parse(&text)?.verify(&key);
     if global.json {
-        output::sorted_document(&ReceiptReport { is_valid: verdict.is_ok(), reason: verdict.as_ref().err(), proves: verdict.as_ref().ok() });
+        output::sorted_document(&ReceiptReport {
+            is_valid: verdict.is_ok(),
+            reason: verdict.as_ref().err(),
+            proves: verdict.as_ref().ok(),
+        });
         return Ok(ExitCode::from(u8::from(verdict.is_err())));
     }
     match &verdict {
         Ok(proven) => {
-            let is_there = if proven.is_present { "is in" } else { "is not in" };
-            // Whoever asked chose the id of what is not there: it could end the line, or be a sentence of its own.
+            let is_there = if proven.is_present {
+                "is in"
+            } else {
+                "is not in"
+            };
+            // Whoever asked chose the id of what is not there: it could end the line, or be a
+            // sentence of its own.
             let record_id = proven.record_id.escape_default();
-            output::print_line!("{}: \"{record_id}\" {is_there} release {}", output::bold("valid"), proven.release_id);
-            output::print_line!("log       {}, entry {} of {}, counted from 0", proven.log, proven.log_index, proven.log_size);
+            output::print_line!(
+                "{}: \"{record_id}\" {is_there} release {}",
+                output::bold("valid"),
+                proven.release_id
+            );
+            output::print_line!(
+                "log       {}, entry {} of {}, counted from 0",
+                proven.log,
+                proven.log_index,
+                proven.log_size
+            );
             output::print_line!("manifest  {}", proven.manifest_sha256);
         }
-        Err(reason) => output::print_line!("{}: {}", output::bold("not valid"), reason.escape_debug()),
+        Err(reason) => {
+            output::print_line!("{}: {}", output::bold("not valid"), reason.escape_debug())
+        }
     }
     Ok(ExitCode::from(u8::from(verdict.is_err())))
 }

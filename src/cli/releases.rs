@@ -1,4 +1,5 @@
-//! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes old ones that no channel points at.
+//! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes
+//! old ones that no channel points at.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +15,9 @@ use pubdata_build::publish::{self, PlannedMove, Pruned, ReleaseSummary, Unneeded
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_run::{self as run, RunSettings};
-use pubdata_store::{self as store, Cause, Causes, ChannelEntry, Manifest, NotRenewed, RecordWhy, ReleaseDiff};
+use pubdata_store::{
+    self as store, Cause, Causes, ChannelEntry, Manifest, NotRenewed, RecordWhy, ReleaseDiff,
+};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -42,11 +45,13 @@ enum ReleasesCommand {
         /// The file to write; `-` is standard output.
         #[arg(long, default_value = "-", value_name = "FILE.sql")]
         output: PathBuf,
-        /// Path of the release's folder for DuckDB, if it is not its own: another mount, a copy, `.`, or a URL.
+        /// Path of the release's folder for DuckDB, if it is not its own: another mount, a copy,
+        /// `.`, or a URL.
         #[arg(long, value_name = "PLACE")]
         location: Option<String>,
     },
-    /// Shows which records changed between two releases, and whether source, declaration or code caused it.
+    /// Shows which records changed between two releases, and whether source, declaration or code
+    /// caused it.
     Diff {
         /// The earlier release.
         from: String,
@@ -60,8 +65,8 @@ enum ReleasesCommand {
         /// Compares this dataset only; can be repeated.
         #[arg(long = "dataset", value_name = "DATASET")]
         datasets: Vec<String>,
-        /// Attributes each change to source bytes, declaration, contract or code. If several changed, rebuilds with one input changed at a time
-        /// (one rebuild fewer than inputs).
+        /// Attributes each change to source bytes, declaration, contract or code. If several
+        /// changed, rebuilds with one input changed at a time (one rebuild fewer than inputs).
         #[arg(long)]
         why: bool,
     },
@@ -90,7 +95,8 @@ enum ReleasesCommand {
         /// Releases to keep of each channel's history.
         #[arg(long, default_value_t = 7)]
         keep: usize,
-        /// Also deletes snapshots that no retained release was built from, except the newest of each URL; in a --store also copies that no plan names.
+        /// Also deletes snapshots that no retained release was built from, except the newest of
+        /// each URL; in a --store also copies that no plan names.
         #[arg(long)]
         snapshots: bool,
         /// Shows what would be deleted, and changes nothing.
@@ -149,7 +155,8 @@ pub(super) struct PruneReport<'a> {
     placed: &'a [String],
     /// Releases.
     releases: &'a [ReleaseId],
-    /// Paths of snapshots of the home, and addresses of copies in a store of its own; empty without `--snapshots`.
+    /// Paths of snapshots of the home, and addresses of copies in a store of its own; empty without
+    /// `--snapshots`.
     snapshots: Vec<&'a String>,
 }
 
@@ -160,39 +167,72 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         ReleasesCommand::Show { release, channel } => {
             let settings = global.reading(channel)?;
             let (mut manifest, unrenewed) = match release {
-                Some(release) => (settings.releases.manifest(&release_id(release)?).await?, None),
-                None => (run::current_manifest(&settings).await?, settings.releases.unrenewed_if_readable(channel).await),
+                Some(release) => (
+                    settings.releases.manifest(&release_id(release)?).await?,
+                    None,
+                ),
+                None => (
+                    run::current_manifest(&settings).await?,
+                    settings.releases.unrenewed_if_readable(channel).await,
+                ),
             };
             let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {
-                let unrenewed = unrenewed.map(|unrenewed| unrenewed.tasks).unwrap_or_default();
-                output::sorted_document(&ReleaseReport { channels: &channels, unrenewed, manifest: &manifest });
+                let unrenewed = unrenewed
+                    .map(|unrenewed| unrenewed.tasks)
+                    .unwrap_or_default();
+                output::sorted_document(&ReleaseReport {
+                    channels: &channels,
+                    unrenewed,
+                    manifest: &manifest,
+                });
             } else {
                 manifest.mark(unrenewed.as_ref());
                 release_page::print(&manifest, &channels);
             }
         }
-        ReleasesCommand::Duckdb { release, channel, output, location } => {
+        ReleasesCommand::Duckdb {
+            release,
+            channel,
+            output,
+            location,
+        } => {
             let settings = global.reading(channel)?;
             let manifest = match release {
                 Some(release) => settings.releases.manifest(&release_id(release)?).await?,
                 None => run::current_manifest(&settings).await?,
             };
-            let location = location.clone().unwrap_or_else(|| settings.releases.location(&manifest.release_id));
-            let script = publish::duckdb_views(&manifest, &settings.declarations.contracts, &location)?;
+            let location = location
+                .clone()
+                .unwrap_or_else(|| settings.releases.location(&manifest.release_id));
+            let script =
+                publish::duckdb_views(&manifest, &settings.declarations.contracts, &location)?;
             if output.as_os_str() == "-" {
                 output::text(&script);
             } else {
-                store::write_file(&std::path::absolute(output).at("find", output)?, script.as_bytes())?;
+                store::write_file(
+                    &std::path::absolute(output).at("find", output)?,
+                    script.as_bytes(),
+                )?;
             }
         }
-        ReleasesCommand::Diff { from, to, channel, examples, datasets, why } => {
+        ReleasesCommand::Diff {
+            from,
+            to,
+            channel,
+            examples,
+            datasets,
+            why,
+        } => {
             let settings = global.reading(channel)?;
             let to = match to {
                 Some(to) => release_id(to)?,
                 None => run::current_manifest(&settings).await?.release_id,
             };
-            let (old, new) = (settings.releases.manifest(&release_id(from)?).await?, settings.releases.manifest(&to).await?);
+            let (old, new) = (
+                settings.releases.manifest(&release_id(from)?).await?,
+                settings.releases.manifest(&to).await?,
+            );
             let diff = match why {
                 true => run::explained_diff(&settings, (&old, &new), *examples, datasets).await?,
                 false => store::diff(&settings.releases, (&old, &new), *examples, datasets).await?,
@@ -212,32 +252,55 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             };
             tell_move(global, to, before.as_ref(), &outcome);
         }
-        ReleasesCommand::Rollback { channel, to, dry_run } => {
+        ReleasesCommand::Rollback {
+            channel,
+            to,
+            dry_run,
+        } => {
             let releases = global.reading(channel)?.releases;
             let to = to.as_deref().map(release_id).transpose()?;
             let before = releases.channel(channel).await?;
             let outcome = match dry_run {
                 true => Move::planned(publish::planned_rollback(&releases, channel, to).await?),
-                false => Move::made(publish::rollback(&releases, channel, to, &now.to_string()).await?),
+                false => {
+                    Move::made(publish::rollback(&releases, channel, to, &now.to_string()).await?)
+                }
             };
             tell_move(global, channel, before.as_ref(), &outcome);
         }
-        ReleasesCommand::Prune { keep, snapshots, dry_run } => {
+        ReleasesCommand::Prune {
+            keep,
+            snapshots,
+            dry_run,
+        } => {
             let settings = global.reading("nightly")?;
             if *snapshots {
-                UnneededSnapshots::refuse_without_releases(&settings.home, &settings.releases).await?;
+                UnneededSnapshots::refuse_without_releases(&settings.home, &settings.releases)
+                    .await?;
             }
-            let _lock = if *dry_run { None } else { Some(settings.home.lock()?) };
+            let _lock = if *dry_run {
+                None
+            } else {
+                Some(settings.home.lock()?)
+            };
             let pruned = match dry_run {
                 true => publish::prunable(&settings.releases, *keep, now).await?,
                 false => publish::prune(&settings.releases, *keep, now).await?,
             };
-            let unneeded =
-                if *snapshots { UnneededSnapshots::of(&settings.home, &settings.releases, &pruned, now).await? } else { UnneededSnapshots::default() };
+            let unneeded = if *snapshots {
+                UnneededSnapshots::of(&settings.home, &settings.releases, &pruned, now).await?
+            } else {
+                UnneededSnapshots::default()
+            };
             if !dry_run {
                 unneeded.remove(&settings.home, &settings.releases).await?;
             }
-            tell_prune(global, *dry_run, &pruned, &unneeded.places(&settings.releases));
+            tell_prune(
+                global,
+                *dry_run,
+                &pruned,
+                &unneeded.places(&settings.releases),
+            );
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -272,32 +335,68 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
             Move::Planned(planned) => ("would_move", Some(&planned.release_id), None),
             Move::Made(entry) => ("moved", Some(&entry.release_id), Some(entry)),
         };
-        let (generation, moved_at) = (made.map(|entry| entry.generation), made.map(|entry| entry.moved_at.as_str()));
-        return output::document(&MoveReport { channel, from, generation, moved_at, outcome: word, release_id });
+        let (generation, moved_at) = (
+            made.map(|entry| entry.generation),
+            made.map(|entry| entry.moved_at.as_str()),
+        );
+        return output::document(&MoveReport {
+            channel,
+            from,
+            generation,
+            moved_at,
+            outcome: word,
+            release_id,
+        });
     }
     match outcome {
         Move::Unchanged => {
             let release = from.map_or("it", ReleaseId::as_str);
-            output::print_line!("nothing was changed: channel {channel} points at {release} already");
+            output::print_line!(
+                "nothing was changed: channel {channel} points at {release} already"
+            );
         }
         Move::Planned(planned) => {
             let now = from.map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            output::print_line!("channel {channel} would point at {}; it points at {now}", output::bold(planned.release_id.as_str()));
+            output::print_line!(
+                "channel {channel} would point at {}; it points at {now}",
+                output::bold(planned.release_id.as_str())
+            );
             output::print_line!("{NOTHING_CHANGED}");
         }
-        Move::Made(entry) => output::print_line!("channel {channel} → {} (generation {})", output::bold(entry.release_id.as_str()), entry.generation),
+        Move::Made(entry) => output::print_line!(
+            "channel {channel} → {} (generation {})",
+            output::bold(entry.release_id.as_str()),
+            entry.generation
+        ),
     }
 }
 
 /// Tells what was deleted, or would be.
 fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
     let paths: Vec<&String> = snapshots.iter().map(|(path, _)| path).collect();
-    let Pruned { releases, incomplete, placed } = pruned;
+    let Pruned {
+        releases,
+        incomplete,
+        placed,
+    } = pruned;
     if global.json {
-        return output::document(&PruneReport { incomplete, is_dry_run, placed, releases, snapshots: paths });
+        return output::document(&PruneReport {
+            incomplete,
+            is_dry_run,
+            placed,
+            releases,
+            snapshots: paths,
+        });
     }
     let bytes = snapshots.iter().map(|(_, bytes)| bytes).sum();
-    let placed_work = if placed.is_empty() { String::new() } else { format!("{} and staged work of plans, ", output::counted(placed.len(), "plan")) };
+    let placed_work = if placed.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "{} and staged work of plans, ",
+            output::counted(placed.len(), "plan")
+        )
+    };
     let counts = format!(
         "{}, {} unfinished, {placed_work}{} ({})",
         output::counted(releases.len(), "release"),
@@ -308,10 +407,18 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
     if !is_dry_run {
         return output::print_line!("deleted {counts}");
     }
-    releases.iter().for_each(|release_id| output::print_line!("would delete release {release_id}"));
-    incomplete.iter().for_each(|release_id| output::print_line!("would delete {release_id}, which was never finished"));
-    placed.iter().for_each(|name| output::print_line!("would delete {name}"));
-    paths.iter().for_each(|path| output::print_line!("would delete snapshot {path}"));
+    releases
+        .iter()
+        .for_each(|release_id| output::print_line!("would delete release {release_id}"));
+    incomplete.iter().for_each(|release_id| {
+        output::print_line!("would delete {release_id}, which was never finished")
+    });
+    placed
+        .iter()
+        .for_each(|name| output::print_line!("would delete {name}"));
+    paths
+        .iter()
+        .for_each(|path| output::print_line!("would delete snapshot {path}"));
     output::print_line!("would delete {counts}");
     output::print_line!("{NOTHING_CHANGED}");
 }
@@ -320,7 +427,12 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
 async fn pointing_at(settings: &RunSettings, release_id: &ReleaseId) -> Result<Vec<String>> {
     let mut channels = Vec::new();
     for name in settings.releases.channels().await? {
-        if settings.releases.channel(&name).await?.is_some_and(|entry| entry.release_id == *release_id) {
+        if settings
+            .releases
+            .channel(&name)
+            .await?
+            .is_some_and(|entry| entry.release_id == *release_id)
+        {
             channels.push(name);
         }
     }
@@ -332,13 +444,36 @@ fn print_diff(diff: &ReleaseDiff) {
     output::print_line!();
     for (task_id, causes) in &diff.causes {
         output::print_line!("{}", output::bold(task_id));
-        causes.iter().for_each(|cause| output::print_line!("  {}", words_of(cause)));
+        causes
+            .iter()
+            .for_each(|cause| output::print_line!("  {}", words_of(cause)));
     }
     output::print_line!();
-    let mut rows = vec![["DATASET", "ADDED", "REMOVED", "CHANGED", "ONLY PROVENANCE", "UNCHANGED"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        [
+            "DATASET",
+            "ADDED",
+            "REMOVED",
+            "CHANGED",
+            "ONLY PROVENANCE",
+            "UNCHANGED",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
     for (dataset_id, dataset) in &diff.datasets {
-        let counts = [dataset.added, dataset.removed, dataset.changed, dataset.provenance_only, dataset.unchanged];
-        rows.push(std::iter::once(dataset_id.clone()).chain(counts.map(output::grouped)).collect());
+        let counts = [
+            dataset.added,
+            dataset.removed,
+            dataset.changed,
+            dataset.provenance_only,
+            dataset.unchanged,
+        ];
+        rows.push(
+            std::iter::once(dataset_id.clone())
+                .chain(counts.map(output::grouped))
+                .collect(),
+        );
     }
     output::table(&rows);
     print_why(diff);
@@ -350,30 +485,62 @@ fn print_diff(diff: &ReleaseDiff) {
         }
         for column in &example.columns {
             let show = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
-            output::print_line!("  {}: {} → {}", column.column, show(&column.from), show(&column.to));
+            output::print_line!(
+                "  {}: {} → {}",
+                column.column,
+                show(&column.from),
+                show(&column.to)
+            );
         }
     }
 }
 
 /// How many records became others for which causes, where that was looked for.
 fn print_why(diff: &ReleaseDiff) {
-    let mut rows = vec![["DATASET", "WHY", "ADDED", "REMOVED", "CHANGED", "ONLY PROVENANCE"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        [
+            "DATASET",
+            "WHY",
+            "ADDED",
+            "REMOVED",
+            "CHANGED",
+            "ONLY PROVENANCE",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
     for (dataset_id, dataset) in &diff.datasets {
         for why in dataset.why.iter().flatten() {
             let counts = [why.added, why.removed, why.changed, why.provenance_only];
-            rows.push([dataset_id.clone(), words_of_causes(&why.causes)].into_iter().chain(counts.map(output::grouped)).collect());
+            rows.push(
+                [dataset_id.clone(), words_of_causes(&why.causes)]
+                    .into_iter()
+                    .chain(counts.map(output::grouped))
+                    .collect(),
+            );
         }
     }
     if rows.len() > 1 {
         output::print_line!();
         output::table(&rows);
     }
-    diff.not_told_apart.iter().flatten().for_each(|(task_id, reason)| output::print_paragraph!("{}: not told apart: {reason}", output::bold(task_id)));
+    diff.not_told_apart
+        .iter()
+        .flatten()
+        .for_each(|(task_id, reason)| {
+            output::print_paragraph!("{}: not told apart: {reason}", output::bold(task_id))
+        });
 }
 
-/// `source bytes and declaration`, each of which changed a record; `code or source bytes`, of which one did, or both.
+/// `source bytes and declaration`, each of which changed a record; `code or source bytes`, of which
+/// one did, or both.
 fn words_of_causes(causes: &Causes) -> String {
-    let words: Vec<&str> = causes.causes.iter().copied().map(run::words_of_cause).collect();
+    let words: Vec<&str> = causes
+        .causes
+        .iter()
+        .copied()
+        .map(run::words_of_cause)
+        .collect();
     match (words.is_empty(), causes.is_told_apart) {
         (true, _) => "not known".to_owned(),
         (_, true) => words.join(" and "),
@@ -386,17 +553,28 @@ fn words_of(cause: &Cause) -> String {
         Cause::TaskAdded => "built for the first time".to_owned(),
         Cause::TaskRemoved => "no longer built".to_owned(),
         Cause::SourceChanged { url, from, to, .. } => {
-            let short = |digest: &Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.short(12));
+            let short = |digest: &Option<Digest>| {
+                digest.map_or_else(|| "none".to_owned(), |digest| digest.short(12))
+            };
             format!("source changed: {url} ({} → {})", short(from), short(to))
         }
         Cause::DeclarationChanged => "declaration changed".to_owned(),
         Cause::ContractsChanged => "contract changed".to_owned(),
         Cause::CodeChanged { from, to } => format!("code changed: {from} → {to}"),
-        Cause::SampleChanged => "samples gave way to the publishers' own files, or the other way round".to_owned(),
-        Cause::LayoutEvidenceChanged => "a person confirmed the layout, or took that back".to_owned(),
-        Cause::DateChanged { url, from, to } => format!("the date of a file by hand was {from} and is {to}: {url}"),
+        Cause::SampleChanged => {
+            "samples gave way to the publishers' own files, or the other way round".to_owned()
+        }
+        Cause::LayoutEvidenceChanged => {
+            "a person confirmed the layout, or took that back".to_owned()
+        }
+        Cause::DateChanged { url, from, to } => {
+            format!("the date of a file by hand was {from} and is {to}: {url}")
+        }
         Cause::InputsChanged => "what decides the build changed: the files are the same".to_owned(),
-        Cause::BecameStale { reason } => format!("could not be renewed: {}", reason.as_deref().unwrap_or("no reason was kept")),
+        Cause::BecameStale { reason } => format!(
+            "could not be renewed: {}",
+            reason.as_deref().unwrap_or("no reason was kept")
+        ),
         Cause::BecameFresh => "could be renewed again".to_owned(),
     }
 }
@@ -404,12 +582,24 @@ fn words_of(cause: &Cause) -> String {
 async fn list(global: &Global, settings: &RunSettings) -> Result<()> {
     let releases = publish::list(&settings.releases).await?;
     if global.json {
-        output::sorted_document(&ReleasesReport { releases: &releases });
+        output::sorted_document(&ReleasesReport {
+            releases: &releases,
+        });
         return Ok(());
     }
-    let mut rows = vec![vec!["RELEASE".into(), "PUBLISHED".into(), "ROWS".into(), "SIZE".into(), "CHANNELS".into()]];
+    let mut rows = vec![vec![
+        "RELEASE".into(),
+        "PUBLISHED".into(),
+        "ROWS".into(),
+        "SIZE".into(),
+        "CHANNELS".into(),
+    ]];
     for release in &releases {
-        let damage = release.damage.as_deref().map(|damage| format!(" {}: {damage}", output::coloured("mismatch"))).unwrap_or_default();
+        let damage = release
+            .damage
+            .as_deref()
+            .map(|damage| format!(" {}: {damage}", output::coloured("mismatch")))
+            .unwrap_or_default();
         rows.push(vec![
             release.release_id.to_string(),
             release.published_at.clone().unwrap_or_default(),

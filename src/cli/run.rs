@@ -1,4 +1,5 @@
-//! `pubdata plan`, `fetch` and `run`, which take the same selectors and sources, and how their reports are printed.
+//! `pubdata plan`, `fetch` and `run`, which take the same selectors and sources, and how their
+//! reports are printed.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,14 +17,18 @@ use super::{Global, output, progress::Progress};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 use pubdata_fetch::FetchSettings;
-use pubdata_run::{self as run, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WorkOfTask, WrittenPlan};
+use pubdata_run::{
+    self as run, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver,
+    TaskReport, TaskState, WorkOfTask, WrittenPlan,
+};
 use pubdata_store::receipts::RootsOfRows;
 use pubdata_store::{self as store, LedgerEntry};
 
 /// Where files come from and what to work on.
 #[derive(Args)]
 pub(super) struct SourceArgs {
-    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); default: everything.
+    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks
+    /// (census.acs5/vintage=2023); default: everything.
     selectors: Vec<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
@@ -45,7 +50,8 @@ pub(super) struct PlanArgs {
     /// Uses the snapshots that are there and asks no publisher.
     #[arg(long)]
     offline: bool,
-    /// Writes plan and snapshots to the store, for `pubdata task` on other machines and `pubdata commit`; prints the plan's URL.
+    /// Writes plan and snapshots to the store, for `pubdata task` on other machines and `pubdata
+    /// commit`; prints the plan's URL.
     #[arg(long)]
     write: bool,
     /// With --write: rebuilds even if nothing changed.
@@ -57,7 +63,8 @@ pub(super) struct PlanArgs {
 pub(super) struct FetchArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Registrants to refresh from the publisher's JSON interfaces, without waiting for tonight's archives; the next run reads them.
+    /// Registrants to refresh from the publisher's JSON interfaces, without waiting for tonight's
+    /// archives; the next run reads them.
     #[arg(long, value_name = "CIK,…", value_delimiter = ',')]
     cik: Vec<String>,
 }
@@ -72,8 +79,8 @@ pub(super) struct RunArgs {
     /// Rebuilds even if nothing changed.
     #[arg(long)]
     force: bool,
-    /// Accepts for this run what a rule blocks, as in permit.nashville:shrink; can be repeated. `pubdata status` shows the value;
-    /// `pubdata accept` does this for several runs.
+    /// Accepts for this run what a rule blocks, as in permit.nashville:shrink; can be repeated.
+    /// `pubdata status` shows the value; `pubdata accept` does this for several runs.
     #[arg(long, value_name = "TASK:RULE")]
     accept: Vec<String>,
     #[command(flatten)]
@@ -97,13 +104,21 @@ pub(super) struct ExtentArgs {
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     let pipeline_deadline = Duration::from_secs(u64::from(source.fetch_minutes) * 60);
-    let fetch = FetchSettings { pipeline_deadline, asks_all: source.ask_all, ..source.publishers.fetch_settings() };
+    let fetch = FetchSettings {
+        pipeline_deadline,
+        asks_all: source.ask_all,
+        ..source.publishers.fetch_settings()
+    };
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
     run::check_chosen(&declarations, &global.chosen, fetch.clock.now())?;
     global.announce_new_home();
-    Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(declarations, &source.channel)? })
+    Ok(RunSettings {
+        fetch,
+        selectors: source.selectors.clone(),
+        ..global.settings(declarations, &source.channel)?
+    })
 }
 
 /// What a run would do: `pubdata plan`.
@@ -121,7 +136,8 @@ pub(super) struct PlanReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     plan: Option<&'a str>,
-    /// What other processes are to do, by task: first all inputs, then all units, each in any order; absent without `--write`.
+    /// What other processes are to do, by task: first all inputs, then all units, each in any
+    /// order; absent without `--write`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<WorkOfTask>")]
     work: Option<&'a [WorkOfTask]>,
@@ -135,7 +151,11 @@ pub(super) struct FetchReport<'a> {
 }
 
 pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCode> {
-    let settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
+    let settings = RunSettings {
+        is_offline: arguments.offline,
+        is_forced: arguments.force,
+        ..settings(global, &arguments.source)?
+    };
     let _lock = arguments.write.then(|| settings.home.lock()).transpose()?;
     let plan = planned(&settings).await?;
     let written = match arguments.write {
@@ -144,7 +164,11 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
     };
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
-    let tasks: Vec<TaskReport> = plan.tasks.iter().map(|task| foreseen(&settings, &plan, task, &runs)).collect();
+    let tasks: Vec<TaskReport> = plan
+        .tasks
+        .iter()
+        .map(|task| foreseen(&settings, &plan, task, &runs))
+        .collect();
     if global.json {
         output::sorted_document(&PlanReport {
             channel: &settings.channel,
@@ -157,7 +181,11 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
     } else {
         let mut rows = vec![vec!["TASK".into(), "STATE".into(), "WHY".into()]];
         for task in &tasks {
-            rows.push(vec![task.task_id.clone(), output::coloured(task.outcome), shortened(&task.reasons)]);
+            rows.push(vec![
+                task.task_id.clone(),
+                output::coloured(task.outcome),
+                shortened(&task.reasons),
+            ]);
         }
         output::table(&rows);
         if let Some(written) = &written {
@@ -168,8 +196,13 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
     if written.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
-    // The worse of what a run would end with because of files: one that is not believed before one that is not there.
-    let has = |outcome: &str| tasks.iter().any(|task| task.outcome == outcome && !(task.is_optional && outcome == "missing"));
+    // The worse of what a run would end with because of files: one that is not believed before one
+    // that is not there.
+    let has = |outcome: &str| {
+        tasks
+            .iter()
+            .any(|task| task.outcome == outcome && !(task.is_optional && outcome == "missing"))
+    };
     let code = match (has("blocked"), has("missing")) {
         (true, _) => run::ExitCode::Blocked,
         (false, true) => run::ExitCode::SourceMissing,
@@ -181,28 +214,50 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
 pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<ExitCode> {
     let settings = settings(global, &arguments.source)?;
     let _lock = settings.home.lock()?;
-    let sources = if arguments.cik.is_empty() { planned(&settings).await?.sources } else { refresh(&settings, &arguments.cik).await? };
+    let sources = if arguments.cik.is_empty() {
+        planned(&settings).await?.sources
+    } else {
+        refresh(&settings, &arguments.cik).await?
+    };
     if global.json {
         output::sorted_document(&FetchReport { sources: &sources });
     } else {
         print_sources(&sources);
     }
-    Ok(ExitCode::from(if sources.iter().any(|source| source.outcome == "failed") { 30 } else { 0 }))
+    Ok(ExitCode::from(
+        if sources.iter().any(|source| source.outcome == "failed") {
+            30
+        } else {
+            0
+        },
+    ))
 }
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
-    let mut settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
+    let mut settings = RunSettings {
+        is_offline: arguments.offline,
+        is_forced: arguments.force,
+        ..settings(global, &arguments.source)?
+    };
     if arguments.after.test_message {
         return after_run::test(global, &settings, &arguments.after).await;
     }
     if !arguments.accept.is_empty() {
         let mut runs = store::read_ledger(&settings.home)?;
         runs.reverse();
-        run::check_accepted(&settings.declarations, &arguments.accept, &runs, settings.fetch.clock.now())?;
+        run::check_accepted(
+            &settings.declarations,
+            &arguments.accept,
+            &runs,
+            settings.fetch.clock.now(),
+        )?;
     }
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
-    let sealing = arguments.signing.read()?.map(|key| (key, Arc::new(RootsOfRows::start())));
+    let sealing = arguments
+        .signing
+        .read()?
+        .map(|key| (key, Arc::new(RootsOfRows::start())));
     if let Some((_, roots)) = &sealing {
         let roots = Arc::clone(roots);
         settings.part_observer = Some(Arc::new(move |part, rows| roots.add(part, rows)));
@@ -217,7 +272,13 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
         receipts::seal_after_run(&settings, key, &roots.finish()).await;
     }
     after_run::tell_lineage(&emitter, &report).await;
-    after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
+    after_run::tell(
+        &settings,
+        &arguments.after,
+        run_before.as_deref(),
+        report.as_ref().err(),
+    )
+    .await;
     Ok(told(global, &report?, &arguments.extent))
 }
 
@@ -233,7 +294,11 @@ pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> 
 
 /// Fetches what the publisher says of single registrants now.
 async fn refresh(settings: &RunSettings, ciks: &[String]) -> Result<Vec<FetchedSource>> {
-    let parse = |text: &String| text.parse::<Cik>().map(|cik| cik.to_string()).map_err(|error| Error::config(format!("{error}")));
+    let parse = |text: &String| {
+        text.parse::<Cik>()
+            .map(|cik| cik.to_string())
+            .map_err(|error| Error::config(format!("{error}")))
+    };
     let ciks = ciks.iter().map(parse).collect::<Result<Vec<_>>>()?;
     let progress = Arc::new(Progress::new());
     let observer: SharedObserver = progress.clone();
@@ -250,14 +315,24 @@ async fn planned(settings: &RunSettings) -> Result<Plan> {
     plan
 }
 
-/// A task as the run would tell of it. One that was blocked on the very same files is said to be, with the same words.
-fn foreseen(settings: &RunSettings, plan: &Plan, task: &PlannedTask, runs: &[LedgerEntry]) -> TaskReport {
+/// A task as the run would tell of it. One that was blocked on the very same files is said to be,
+/// with the same words.
+fn foreseen(
+    settings: &RunSettings,
+    plan: &Plan,
+    task: &PlannedTask,
+    runs: &[LedgerEntry],
+) -> TaskReport {
     let mut report = TaskReport::of_state(&task.task_id, &task.state);
-    report.is_in_release = plan.current.as_ref().is_some_and(|current| current.tasks.contains_key(&task.task_id));
+    report.is_in_release = plan
+        .current
+        .as_ref()
+        .is_some_and(|current| current.tasks.contains_key(&task.task_id));
     report.is_optional = task.is_optional;
     report.late_since = task.late_since;
     let input_hash = task.entry.as_ref().map(|entry| entry.input_hash);
-    let before = input_hash.and_then(|input_hash| run::blocked_before(settings, &task.task_id, input_hash, runs));
+    let before = input_hash
+        .and_then(|input_hash| run::blocked_before(settings, &task.task_id, input_hash, runs));
     if let Some(before) = before.filter(|_| matches!(task.state, TaskState::Stale(_))) {
         report.outcome = "blocked";
         report.reasons = before.reason.iter().cloned().collect();
@@ -273,7 +348,10 @@ fn shortened(reasons: &[String]) -> String {
     match reasons {
         [] => String::new(),
         [reason] => reason.clone(),
-        [first, rest @ ..] => format!("{first} {}", output::dim(&format!("(and {} more)", rest.len()))),
+        [first, rest @ ..] => format!(
+            "{first} {}",
+            output::dim(&format!("(and {} more)", rest.len()))
+        ),
     }
 }
 
@@ -291,17 +369,25 @@ fn print_plan(global: &Global, written: &WrittenPlan) {
     );
     output::print_line!();
     if inputs > 0 {
-        output::print_line!("  pubdata {places}task split --plan {} --share 0/1", written.plan);
+        output::print_line!(
+            "  pubdata {places}task split --plan {} --share 0/1",
+            written.plan
+        );
     }
     if units > 0 {
-        output::print_line!("  pubdata {places}task build --plan {} --share 0/1", written.plan);
+        output::print_line!(
+            "  pubdata {places}task build --plan {} --share 0/1",
+            written.plan
+        );
     }
     output::print_line!("  pubdata {places}commit --plan {}", written.plan);
     output::print_line!();
     if units > 0 {
         output::print_line!(
             "{}",
-            output::dim("with 0/2 and 1/2 in place of 0/1, two machines do half each: all shares of split, then all of build, then commit")
+            output::dim(
+                "with 0/2 and 1/2 in place of 0/1, two machines do half each: all shares of split, then all of build, then commit"
+            )
         );
     }
 }
@@ -309,8 +395,16 @@ fn print_plan(global: &Global, written: &WrittenPlan) {
 fn print_sources(sources: &[FetchedSource]) {
     let mut rows = vec![vec!["OUTCOME".into(), "SIZE".into(), "URL".into()]];
     for source in sources {
-        let detail = source.detail.as_deref().map(|detail| output::dim(&format!(" {detail}"))).unwrap_or_default();
-        rows.push(vec![output::coloured(&source.outcome), source.size_bytes.map(output::size).unwrap_or_default(), format!("{}{detail}", source.url)]);
+        let detail = source
+            .detail
+            .as_deref()
+            .map(|detail| output::dim(&format!(" {detail}")))
+            .unwrap_or_default();
+        rows.push(vec![
+            output::coloured(&source.outcome),
+            source.size_bytes.map(output::size).unwrap_or_default(),
+            format!("{}{detail}", source.url),
+        ]);
     }
     output::table(&rows);
 }
@@ -323,20 +417,37 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     if arguments.quiet {
         if u8::from(report.exit_code) != 0 {
             super::attention::print(global, &attention, Extent::Short);
-            output::print_line!("exit {}; `pubdata status` shows this again", u8::from(report.exit_code));
+            output::print_line!(
+                "exit {}; `pubdata status` shows this again",
+                u8::from(report.exit_code)
+            );
         }
         return;
     }
-    let is_told = |task: &&TaskReport| task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty();
+    let is_told = |task: &&TaskReport| {
+        task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty()
+    };
     let told: Vec<&TaskReport> = report.tasks.iter().filter(is_told).collect();
     if arguments.verbose || told.len() <= TASKS_SHOWN {
         print_tasks(&told);
         report.tasks.iter().for_each(print_details);
     }
     output::print_line!();
-    super::attention::print(global, &attention, if arguments.verbose { Extent::Full } else { Extent::Short });
+    super::attention::print(
+        global,
+        &attention,
+        if arguments.verbose {
+            Extent::Full
+        } else {
+            Extent::Short
+        },
+    );
     let counts = super::attention::counts(report.tasks.iter().map(|task| task.outcome));
-    let rows: u64 = report.tasks.iter().flat_map(|task| task.rows.values()).sum();
+    let rows: u64 = report
+        .tasks
+        .iter()
+        .flat_map(|task| task.rows.values())
+        .sum();
     let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
     output::print_line!(
         "{}: {counts}; {} built, {} quarantined",
@@ -344,7 +455,13 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         output::counted(rows, "row"),
         output::grouped(set_aside)
     );
-    let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
+    let count = |outcome: &str| {
+        report
+            .sources
+            .iter()
+            .filter(|source| source.outcome == outcome)
+            .count()
+    };
     output::print_line!(
         "sources: {} new, {} unchanged, {} reused, {} failed; no file at {} more addresses (optional, or not published yet)",
         count("new"),
@@ -353,24 +470,53 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         count("failed"),
         count("absent") + count("not configured")
     );
-    let sample = if report.is_sample { " (built from samples: row floors do not apply)" } else { "" };
+    let sample = if report.is_sample {
+        " (built from samples: row floors do not apply)"
+    } else {
+        ""
+    };
     match &report.release_id {
         Some(release_id) => {
-            output::print_line!("{} {} on channel {}{sample}", output::coloured(report.outcome), output::bold(release_id.as_str()), report.channel);
+            output::print_line!(
+                "{} {} on channel {}{sample}",
+                output::coloured(report.outcome),
+                output::bold(release_id.as_str()),
+                report.channel
+            );
         }
-        None => output::print_line!("nothing could be published: no task has a build, now or from before"),
+        None => output::print_line!(
+            "nothing could be published: no task has a build, now or from before"
+        ),
     }
 }
 
 fn print_tasks(tasks: &[&TaskReport]) {
-    let mut rows = vec![vec!["TASK".into(), "OUTCOME".into(), "ROWS".into(), "QUARANTINED".into(), "TIME".into()]];
+    let mut rows = vec![vec![
+        "TASK".into(),
+        "OUTCOME".into(),
+        "ROWS".into(),
+        "QUARANTINED".into(),
+        "TIME".into(),
+    ]];
     for task in tasks {
         rows.push(vec![
             task.task_id.clone(),
             output::coloured(task.outcome),
-            if task.rows.is_empty() { String::new() } else { output::grouped(task.rows.values().sum()) },
-            if task.rows.is_empty() { String::new() } else { output::grouped(task.quarantined_total()) },
-            if task.duration_ms == 0 { String::new() } else { format!("{:.1} s", task.duration_ms as f64 / 1e3) },
+            if task.rows.is_empty() {
+                String::new()
+            } else {
+                output::grouped(task.rows.values().sum())
+            },
+            if task.rows.is_empty() {
+                String::new()
+            } else {
+                output::grouped(task.quarantined_total())
+            },
+            if task.duration_ms == 0 {
+                String::new()
+            } else {
+                format!("{:.1} s", task.duration_ms as f64 / 1e3)
+            },
         ]);
     }
     output::table(&rows);
@@ -379,26 +525,49 @@ fn print_tasks(tasks: &[&TaskReport]) {
 /// What there is to say about a task beyond its row of the table, under its name.
 fn print_details(task: &TaskReport) {
     let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
-    let has_counts = task.source_rows.values().any(|rows| rows.records < rows.read) || !task.quarantined.is_empty() || !task.warnings.is_empty();
+    let has_counts = task
+        .source_rows
+        .values()
+        .any(|rows| rows.records < rows.read)
+        || !task.quarantined.is_empty()
+        || !task.warnings.is_empty();
     if !is_not_renewed && (has_counts || task.subjects.is_some() || !task.notes.is_empty()) {
         output::print_paragraph!("{} {}", output::coloured(task.outcome), task.task_id);
     }
     if let Some(subjects) = task.subjects {
-        output::print_line!("  {} built, {} carried over", output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
+        output::print_line!(
+            "  {} built, {} carried over",
+            output::grouped(subjects.built as u64),
+            output::grouped(subjects.carried as u64)
+        );
     }
-    for (source_id, rows) in task.source_rows.iter().filter(|(_, rows)| rows.records < rows.read) {
+    for (source_id, rows) in task
+        .source_rows
+        .iter()
+        .filter(|(_, rows)| rows.records < rows.read)
+    {
         output::print_line!("  {source_id}: {}", output::source_rows(rows));
     }
     for (dataset_id, rules) in &task.quarantined {
-        let rules: Vec<String> = rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+        let rules: Vec<String> = rules
+            .iter()
+            .map(|(rule, count)| format!("{rule} {count}"))
+            .collect();
         output::print_line!("  quarantined in {dataset_id}: {}", rules.join(", "));
     }
     for (dataset_id, codes) in &task.warnings {
-        let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
+        let codes: Vec<String> = codes
+            .iter()
+            .map(|(code, count)| format!("{code} {count}"))
+            .collect();
         output::print_line!("  warnings in {dataset_id}: {}", codes.join(", "));
     }
     if task.outcome == "not_published" {
-        task.reasons.iter().for_each(|reason| output::print_line!("  {reason}"));
+        task.reasons
+            .iter()
+            .for_each(|reason| output::print_line!("  {reason}"));
     }
-    task.notes.iter().for_each(|note| output::print_line!("  note: {note}"));
+    task.notes
+        .iter()
+        .for_each(|note| output::print_line!("  note: {note}"));
 }

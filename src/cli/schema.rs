@@ -1,5 +1,6 @@
-//! `pubdata schema`: prints the data dictionary of all contracts, one contract, or the JSON Schema of what commands print for machines, which is made from
-//! the type of the document. `docs/json` has these schemas as files.
+//! `pubdata schema`: prints the data dictionary of all contracts, one contract, or the JSON Schema
+//! of what commands print for machines, which is made from the type of the document. `docs/json`
+//! has these schemas as files.
 
 use std::process::ExitCode;
 
@@ -11,7 +12,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::output::{self, DOCUMENT_VERSION, Document};
-use super::{Global, accept, after_run, check, import, keys, placed, receipts, releases, run, settings, status, verify};
+use super::{
+    Global, accept, after_run, check, import, keys, placed, receipts, releases, run, settings,
+    status, verify,
+};
 use pubdata_core::contract::{Contract, Contracts, data_dictionary};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::nearest;
@@ -58,17 +62,31 @@ struct ContractsReport {
 }
 
 pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode> {
-    let contracts = || global.declarations().map(|declarations| declarations.contracts);
+    let contracts = || {
+        global
+            .declarations()
+            .map(|declarations| declarations.contracts)
+    };
     match &arguments.command {
-        SchemaCommand::Dictionary if global.json => output::sorted_document(&ContractsReport { contracts: contracts()? }),
+        SchemaCommand::Dictionary if global.json => output::sorted_document(&ContractsReport {
+            contracts: contracts()?,
+        }),
         SchemaCommand::Dictionary => output::text(&data_dictionary(&contracts()?)),
         SchemaCommand::Show { dataset_id } => {
             let contracts = contracts()?;
-            let contract = contracts.get(dataset_id).ok_or_else(|| unknown("dataset", dataset_id, contracts.keys().map(String::as_str)))?;
+            let contract = contracts.get(dataset_id).ok_or_else(|| {
+                unknown("dataset", dataset_id, contracts.keys().map(String::as_str))
+            })?;
             output::sorted_document(&ContractReport { contract });
         }
         SchemaCommand::Json { format } => {
-            output::json(&schema_of(format).ok_or_else(|| unknown("format", format, DOCUMENTS.iter().map(|(format, _)| *format)))?);
+            output::json(&schema_of(format).ok_or_else(|| {
+                unknown(
+                    "format",
+                    format,
+                    DOCUMENTS.iter().map(|(format, _)| *format),
+                )
+            })?);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -76,7 +94,10 @@ pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode
 
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Error {
     let known: Vec<&str> = known.collect();
-    let error = Error::config(format!("there is no {what} `{name}`; there are {}", known.join(", ")));
+    let error = Error::config(format!(
+        "there is no {what} `{name}`; there are {}",
+        known.join(", ")
+    ));
     match nearest(name, &known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,
@@ -133,21 +154,26 @@ documents! {
 
 /// The schema of a format, with or without `pubdata.`; none if there is no such format.
 fn schema_of(format: &str) -> Option<Value> {
-    let (format, of_type) = DOCUMENTS.iter().find(|(known, _)| *known == format || known.strip_prefix("pubdata.") == Some(format))?;
-    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(plain));
+    let (format, of_type) = DOCUMENTS
+        .iter()
+        .find(|(known, _)| *known == format || known.strip_prefix("pubdata.") == Some(format))?;
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(plain));
     let mut schema = of_type(settings.into_generator()).to_value();
     schema["$id"] = format!("{format}.schema.json").into();
-    schema["properties"]["format"] = json!({ "description": "Names the document.", "type": "string", "enum": [format] });
-    schema["properties"]["version"] =
-        json!({ "description": "Raised when a key goes or changes its meaning; new keys do not raise it.", "type": "integer", "enum": [DOCUMENT_VERSION] });
+    schema["properties"]["format"] =
+        json!({ "description": "Names the document.", "type": "string", "enum": [format] });
+    schema["properties"]["version"] = json!({ "description": "Raised when a key goes or changes its meaning; new keys do not raise it.", "type": "integer", "enum": [DOCUMENT_VERSION] });
     if let Value::Array(required) = &mut schema["required"] {
         required.splice(0..0, ["format".into(), "version".into()]);
     }
     Some(schema)
 }
 
-/// Says that an object has no other members, lists the words of an enumeration in one place, and leaves out the line breaks of comments and what
-/// is of Rust: names of number types, and defaults of what is read.
+/// Says that an object has no other members, lists the words of an enumeration in one place, and
+/// leaves out the line breaks of comments and what is of Rust: names of number types, and defaults
+/// of what is read.
 fn plain(schema: &mut Schema) {
     if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
         schema.insert("additionalProperties".to_owned(), false.into());
@@ -158,21 +184,30 @@ fn plain(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
     }
-    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    let format = schema
+        .get("format")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if format == "double" || format.trim_start_matches('u').starts_with("int") {
         schema.remove("format");
     }
     schema.remove("default");
 }
 
-/// Writes an enumeration as a list of words, and what they mean into its description: generators of code understand it more often than one schema for
-/// each word.
+/// Writes an enumeration as a list of words, and what they mean into its description: generators of
+/// code understand it more often than one schema for each word.
 fn list_words(schema: &mut Schema, variants: &[Value]) {
-    let mut description = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut description = schema
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     let mut words = Vec::new();
     for variant in variants {
         words.extend(variant["enum"].as_array().into_iter().flatten().cloned());
-        if let (Some(word), Some(meaning)) = (variant["const"].as_str(), variant["description"].as_str()) {
+        if let (Some(word), Some(meaning)) =
+            (variant["const"].as_str(), variant["description"].as_str())
+        {
             words.push(word.into());
             description.push_str(&format!(" `{word}`: {meaning}"));
         }

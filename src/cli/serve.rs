@@ -1,4 +1,5 @@
-//! `pubdata serve`: turns flags and variables of the environment into the server's settings, and runs it.
+//! `pubdata serve`: turns flags and variables of the environment into the server's settings, and
+//! runs it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +12,9 @@ use clap::Args;
 use super::Global;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declarations;
-use pubdata_serve::{self as serve, HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+use pubdata_serve::{
+    self as serve, HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway,
+};
 use pubdata_store::Plans;
 
 #[derive(Args)]
@@ -23,10 +26,20 @@ pub(super) struct ServeArgs {
     #[arg(long, default_value = "nightly")]
     channel: String,
     /// Certificate chain (PEM); enables HTTPS together with --tls-key.
-    #[arg(long, env = "PUBDATA_TLS_CERT", requires = "tls_key", value_name = "FILE")]
+    #[arg(
+        long,
+        env = "PUBDATA_TLS_CERT",
+        requires = "tls_key",
+        value_name = "FILE"
+    )]
     tls_cert: Option<PathBuf>,
     /// Private key (PEM).
-    #[arg(long, env = "PUBDATA_TLS_KEY", requires = "tls_cert", value_name = "FILE")]
+    #[arg(
+        long,
+        env = "PUBDATA_TLS_KEY",
+        requires = "tls_cert",
+        value_name = "FILE"
+    )]
     tls_key: Option<PathBuf>,
     /// A proxy in front terminates TLS: allows plain HTTP on any address.
     #[arg(long, env = "PUBDATA_BEHIND_PROXY")]
@@ -34,10 +47,12 @@ pub(super) struct ServeArgs {
     /// Number of trusted proxies in a row (entries of X-Forwarded-For, counted from the right).
     #[arg(long, env = "PUBDATA_TRUSTED_HOPS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), value_name = "N")]
     trusted_hops: u8,
-    /// Maximum number of open connections; lower if the system allows fewer descriptors. At the limit, the connection that has waited longest for its client is closed.
+    /// Maximum number of open connections; lower if the system allows fewer descriptors. At the
+    /// limit, the connection that has waited longest for its client is closed.
     #[arg(long, env = "PUBDATA_MAX_CONNECTIONS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(16..=1_000_000), value_name = "N")]
     max_connections: u32,
-    /// Maximum number of connections from one address or IPv6 /64 network; does not apply to this machine or with --behind-proxy.
+    /// Maximum number of connections from one address or IPv6 /64 network; does not apply to this
+    /// machine or with --behind-proxy.
     #[arg(long, env = "PUBDATA_MAX_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
     max_connections_per_address: u32,
     /// Timeout for the TLS handshake and for request headers.
@@ -49,31 +64,48 @@ pub(super) struct ServeArgs {
     /// Maximum unread response data of all clients together; one client may have a quarter.
     #[arg(long, env = "PUBDATA_MAX_IN_FLIGHT_MB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=65_536), value_name = "MIB")]
     max_in_flight_mb: u32,
-    /// Size of the cache in HOME/state/parts for parts of a bucket (--store); as many parts as fit are fetched before a release is served.
+    /// Size of the cache in HOME/state/parts for parts of a bucket (--store); as many parts as fit
+    /// are fetched before a release is served.
     #[arg(long, env = "PUBDATA_DISK_CACHE_GB", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000_000), value_name = "GIB")]
     disk_cache_gb: u32,
-    /// Redis or Valkey server for rate limits shared by all servers of a store, such as redis://10.0.0.5:6379.
-    #[arg(long, env = "PUBDATA_LIMITS", hide_env_values = true, value_name = "URL")]
+    /// Redis or Valkey server for rate limits shared by all servers of a store, such as
+    /// redis://10.0.0.5:6379.
+    #[arg(
+        long,
+        env = "PUBDATA_LIMITS",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     limits: Option<String>,
-    /// If that server is unavailable: `open`, each server counts by itself; `closed`, requests are refused.
+    /// If that server is unavailable: `open`, each server counts by itself; `closed`, requests are
+    /// refused.
     #[arg(long, env = "PUBDATA_LIMITS_WHEN_AWAY", default_value = "open", value_parser = ["open", "closed"], value_name = "WORD")]
     limits_when_away: String,
-    /// Downloads of publishers' files from /v1/snapshots: with `public`, keys get the files without personal data, and keys with the scope `admin` get all.
+    /// Downloads of publishers' files from /v1/snapshots: with `public`, keys get the files without
+    /// personal data, and keys with the scope `admin` get all.
     #[arg(long, env = "PUBDATA_SNAPSHOTS", default_value = "off", value_parser = ["off", "public"], value_name = "WORD")]
     snapshots: String,
-    /// Address of /metrics; default: the API's address, if that is loopback and no proxy is in front.
+    /// Address of /metrics; default: the API's address, if that is loopback and no proxy is in
+    /// front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
-    /// URL that clients use, such as https://data.example.org: for links in responses, and as an accepted host name, besides localhost, of pages on loopback.
+    /// URL that clients use, such as https://data.example.org: for links in responses, and as an
+    /// accepted host name, besides localhost, of pages on loopback.
     #[arg(long, env = "PUBDATA_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
     /// Contact for data catalogs: an e-mail address, with or without a name before it.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
     /// Web origins allowed to call the API (CORS); `*` allows any.
-    #[arg(long, env = "PUBDATA_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN")]
+    #[arg(
+        long,
+        env = "PUBDATA_CORS_ORIGINS",
+        value_delimiter = ',',
+        value_name = "ORIGIN"
+    )]
     cors_origin: Vec<String>,
-    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`, nobody. Default: `public` on a loopback address, else `keyed`.
+    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`, nobody.
+    /// Default: `public` on a loopback address, else `keyed`.
     #[arg(long, env = "PUBDATA_PAGES", value_parser = ["public", "keyed", "off"], value_name = "WHO")]
     pages: Option<String>,
     /// Folder with page templates that override the built-in ones by name.
@@ -86,14 +118,28 @@ pub(super) struct ServeArgs {
 
 /// Reads an address with its port; what is left out is named.
 fn address(text: &str) -> std::result::Result<SocketAddr, String> {
-    let like = match (text.parse::<u16>(), text.strip_prefix(':').unwrap_or(text).parse::<u16>(), text.parse::<std::net::IpAddr>()) {
-        (Ok(port), ..) | (_, Ok(port), _) => format!("; `127.0.0.1:{port}` is that port, for this machine only"),
-        (.., Ok(std::net::IpAddr::V4(address))) => format!("; it lacks its port, as in `{address}:8080`"),
-        (.., Ok(std::net::IpAddr::V6(address))) => format!("; it lacks its port, as in `[{address}]:8080`"),
-        _ if text.starts_with("localhost") => format!("; `{}` is that machine", text.replacen("localhost", "127.0.0.1", 1)),
+    let like = match (
+        text.parse::<u16>(),
+        text.strip_prefix(':').unwrap_or(text).parse::<u16>(),
+        text.parse::<std::net::IpAddr>(),
+    ) {
+        (Ok(port), ..) | (_, Ok(port), _) => {
+            format!("; `127.0.0.1:{port}` is that port, for this machine only")
+        }
+        (.., Ok(std::net::IpAddr::V4(address))) => {
+            format!("; it lacks its port, as in `{address}:8080`")
+        }
+        (.., Ok(std::net::IpAddr::V6(address))) => {
+            format!("; it lacks its port, as in `[{address}]:8080`")
+        }
+        _ if text.starts_with("localhost") => format!(
+            "; `{}` is that machine",
+            text.replacen("localhost", "127.0.0.1", 1)
+        ),
         _ => String::new(),
     };
-    text.parse().map_err(|_| format!("an IP address and a port are needed, such as 127.0.0.1:8080{like}"))
+    text.parse()
+        .map_err(|_| format!("an IP address and a port are needed, such as 127.0.0.1:8080{like}"))
 }
 
 impl ServeArgs {
@@ -131,15 +177,27 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
     let poll_interval = Duration::try_from_secs_f64(arguments.poll_seconds);
     let settings = ServeSettings {
         tracer: Some(Arc::new(tracer)),
-        snapshots: if arguments.snapshots == "public" { HandedOut::Public } else { HandedOut::Off },
+        snapshots: if arguments.snapshots == "public" {
+            HandedOut::Public
+        } else {
+            HandedOut::Off
+        },
         store_url: global.store.clone(),
-        shared_limits: arguments
-            .limits
-            .clone()
-            .map(|url| LimitsServer { url, when_away: if arguments.limits_when_away == "open" { WhenAway::Open } else { WhenAway::Closed } }),
+        shared_limits: arguments.limits.clone().map(|url| LimitsServer {
+            url,
+            when_away: if arguments.limits_when_away == "open" {
+                WhenAway::Open
+            } else {
+                WhenAway::Closed
+            },
+        }),
         channel: arguments.channel.clone(),
         bind: arguments.bind,
-        tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()).map(|(certificate, key)| TlsFiles { certificate, key }),
+        tls: arguments
+            .tls_cert
+            .clone()
+            .zip(arguments.tls_key.clone())
+            .map(|(certificate, key)| TlsFiles { certificate, key }),
         is_behind_proxy: arguments.behind_proxy,
         trusted_hops: usize::from(arguments.trusted_hops),
         limits: arguments.limits(),
@@ -149,7 +207,12 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
         cors_origins: arguments.cors_origin.clone(),
         pages: arguments.pages(),
         templates: arguments.templates.clone(),
-        poll_interval: poll_interval.map_err(|_| Error::config(format!("{} is not a number of seconds", arguments.poll_seconds)))?,
+        poll_interval: poll_interval.map_err(|_| {
+            Error::config(format!(
+                "{} is not a number of seconds",
+                arguments.poll_seconds
+            ))
+        })?,
         ..ServeSettings::new(global.home.clone(), plans)
     };
     serve::serve(settings, contracts).await?;

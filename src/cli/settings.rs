@@ -1,5 +1,6 @@
-//! An operator's settings: `pubdata.toml` in the home has a place for every flag, and for what runs every night. A flag on the command line comes
-//! before the environment, that before the file, and the file before the program's defaults. `pubdata settings` shows what is in force.
+//! An operator's settings: `pubdata.toml` in the home has a place for every flag, and for what runs
+//! every night. A flag on the command line comes before the environment, that before the file, and
+//! the file before the program's defaults. `pubdata settings` shows what is in force.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -105,25 +106,43 @@ impl SettingsFile {
     /// Reads the file of a home; one that is not there sets nothing.
     ///
     /// # Errors
-    /// `Config`, when the home is no folder, and naming the file and the key, when it is no TOML or has a key that is no flag; `Store`, when it cannot be read.
+    /// `Config`, when the home is no folder, and naming the file and the key, when it is no TOML or
+    /// has a key that is no flag; `Store`, when it cannot be read.
     pub(super) fn read(home: &Path, command: &Command) -> Result<Self> {
         if home.exists() && !home.is_dir() {
-            return Err(
-                Error::config(format!("--home {}: it is a file, and a home is a folder", home.display())).hint("name the folder with --home or PUBDATA_HOME")
-            );
+            return Err(Error::config(format!(
+                "--home {}: it is a file, and a home is a folder",
+                home.display()
+            ))
+            .hint("name the folder with --home or PUBDATA_HOME"));
         }
         let path = home.join(SETTINGS_FILE);
         let text = match open_file(&path).and_then(std::io::read_to_string) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self { path, ..Self::default() });
+                return Ok(Self {
+                    path,
+                    ..Self::default()
+                });
             }
             text => text.at("read", &path)?,
         };
-        let wrong = |error: String| Error::config(format!("{}: {}", path.display(), error.trim())).hint("`pubdata settings --help` shows an example");
-        let table: Table = toml::from_str(&text).map_err(|error: toml::de::Error| wrong(error.to_string()))?;
-        let chosen = table.iter().filter(|(key, _)| CHOSEN.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())).collect::<Table>();
+        let wrong = |error: String| {
+            Error::config(format!("{}: {}", path.display(), error.trim()))
+                .hint("`pubdata settings --help` shows an example")
+        };
+        let table: Table =
+            toml::from_str(&text).map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        let chosen = table
+            .iter()
+            .filter(|(key, _)| CHOSEN.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect::<Table>();
         let chosen = chosen_of(chosen).map_err(wrong)?;
-        let file = Self { path: path.clone(), table, chosen };
+        let file = Self {
+            path: path.clone(),
+            table,
+            chosen,
+        };
         file.check(command).map_err(wrong)?;
         Ok(file)
     }
@@ -144,7 +163,16 @@ impl SettingsFile {
         for (key, value) in &self.table {
             match (command.find_subcommand(key), value) {
                 (Some(sub), Value::Table(table)) => check_table(sub, table, key)?,
-                (None, Value::Table(_)) => return Err(unknown(key, "as a table", command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect())),
+                (None, Value::Table(_)) => {
+                    return Err(unknown(
+                        key,
+                        "as a table",
+                        command
+                            .get_subcommands()
+                            .map(|sub| sub.get_name().to_owned())
+                            .collect(),
+                    ));
+                }
                 _ if known.contains(key) => {}
                 _ => return Err(unknown(key, "that is a setting", known)),
             }
@@ -154,12 +182,19 @@ impl SettingsFile {
 }
 
 fn chosen_of(table: Table) -> std::result::Result<Chosen, String> {
-    table.try_into().map_err(|error: toml::de::Error| format!("`pipelines`, `disabled` and `optional` are lists of names: {}", error.message()))
+    table.try_into().map_err(|error: toml::de::Error| {
+        format!(
+            "`pipelines`, `disabled` and `optional` are lists of names: {}",
+            error.message()
+        )
+    })
 }
 
 fn unknown(key: &str, what: &str, known: Vec<String>) -> String {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = nearest(key, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let near = nearest(key, &known)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
     format!("there is no `{key}` {what}{near}")
 }
 
@@ -176,7 +211,9 @@ fn check_table(command: &Command, table: &Table, place: &str) -> std::result::Re
 }
 
 fn key_of(arg: &Arg) -> Option<String> {
-    arg.get_long().filter(|long| !SAID_ONCE.contains(long)).map(|long| long.replace('-', "_"))
+    arg.get_long()
+        .filter(|long| !SAID_ONCE.contains(long))
+        .map(|long| long.replace('-', "_"))
 }
 
 fn keys_of(command: &Command) -> impl Iterator<Item = String> {
@@ -196,9 +233,16 @@ fn with_defaults(mut command: Command, tables: &[&Table], root: &Path) -> Comman
     for (id, values) in settings {
         command = command.mut_arg(id, |arg| arg.required(false).default_values(values));
     }
-    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
     for name in names {
-        let own = tables.iter().rev().find_map(|table| table.get(&name)).and_then(Value::as_table);
+        let own = tables
+            .iter()
+            .rev()
+            .find_map(|table| table.get(&name))
+            .and_then(Value::as_table);
         let below: Vec<&Table> = tables.iter().copied().chain(own).collect();
         command = command.mut_subcommand(&name, |sub| with_defaults(sub, &below, root));
     }
@@ -210,58 +254,135 @@ fn values(arg: &Arg, value: &Value, root: &Path) -> Vec<String> {
         Value::Array(values) => values.iter().map(text).collect(),
         value => vec![text(value)],
     };
-    let is_path = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains("DIR") || name.contains("FILE")));
-    texts.into_iter().map(|text| if is_path && !text.contains("://") { root.join(text).display().to_string() } else { text }).collect()
+    let is_path = arg.get_value_names().is_some_and(|names| {
+        names
+            .iter()
+            .any(|name| name.contains("DIR") || name.contains("FILE"))
+    });
+    texts
+        .into_iter()
+        .map(|text| {
+            if is_path && !text.contains("://") {
+                root.join(text).display().to_string()
+            } else {
+                text
+            }
+        })
+        .collect()
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Prints what is in force, and where it was set.
-pub(super) fn settings(global: &Global, arguments: &SettingsArgs, command: &Command) -> Result<ExitCode> {
+pub(super) fn settings(
+    global: &Global,
+    arguments: &SettingsArgs,
+    command: &Command,
+) -> Result<ExitCode> {
     let file = SettingsFile::read(&global.home, command)?;
-    run::check_chosen(&global.declarations()?, &file.chosen, jiff::Timestamp::now())?;
+    run::check_chosen(
+        &global.declarations()?,
+        &file.chosen,
+        jiff::Timestamp::now(),
+    )?;
     let mut settings = Vec::new();
-    let lists: BTreeMap<&str, &Vec<String>> =
-        [("pipelines", &file.chosen.pipelines), ("disabled", &file.chosen.disabled), ("optional", &file.chosen.optional)].into();
+    let lists: BTreeMap<&str, &Vec<String>> = [
+        ("pipelines", &file.chosen.pipelines),
+        ("disabled", &file.chosen.disabled),
+        ("optional", &file.chosen.optional),
+    ]
+    .into();
     for (name, list) in lists {
         let from = if list.is_empty() { "default" } else { "file" };
         let value = (!list.is_empty()).then(|| list.join(", "));
-        settings.push(Setting { command: None, name: name.to_owned(), value, from, variable: None });
+        settings.push(Setting {
+            command: None,
+            name: name.to_owned(),
+            value,
+            from,
+            variable: None,
+        });
     }
     collect(command, None, &file, &[&file.table], &mut settings);
-    settings.retain(|setting| arguments.all || setting.from != "default" || CHOSEN.contains(&setting.name.as_str()));
+    settings.retain(|setting| {
+        arguments.all || setting.from != "default" || CHOSEN.contains(&setting.name.as_str())
+    });
     if global.json {
-        output::document(&SettingsReport { file: &file.path, settings: &settings });
+        output::document(&SettingsReport {
+            file: &file.path,
+            settings: &settings,
+        });
         return Ok(ExitCode::SUCCESS);
     }
-    let is_there = if file.path.is_file() { "" } else { " (missing)" };
+    let is_there = if file.path.is_file() {
+        ""
+    } else {
+        " (missing)"
+    };
     output::print_line!("{}{is_there}", file.path.display());
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     for setting in settings {
-        let name = setting.command.map_or_else(|| setting.name.clone(), |command| format!("[{command}] {}", setting.name));
+        let name = setting.command.map_or_else(
+            || setting.name.clone(),
+            |command| format!("[{command}] {}", setting.name),
+        );
         let from = match setting.from {
             "environment" => setting.variable.unwrap_or_default(),
             from => from.to_owned(),
         };
-        let nothing = if setting.name == "pipelines" { "everything" } else { "none" };
-        rows.push(vec![name, setting.value.unwrap_or_else(|| nothing.to_owned()), from]);
+        let nothing = if setting.name == "pipelines" {
+            "everything"
+        } else {
+            "none"
+        };
+        rows.push(vec![
+            name,
+            setting.value.unwrap_or_else(|| nothing.to_owned()),
+            from,
+        ]);
     }
     output::table(&rows);
     Ok(ExitCode::SUCCESS)
 }
 
-fn collect(command: &Command, name: Option<&str>, file: &SettingsFile, tables: &[&Table], settings: &mut Vec<Setting>) {
+fn collect(
+    command: &Command,
+    name: Option<&str>,
+    file: &SettingsFile,
+    tables: &[&Table],
+    settings: &mut Vec<Setting>,
+) {
     let root = file.path.parent().unwrap_or(Path::new(""));
     for arg in command.get_arguments() {
-        let Some(key) = key_of(arg).filter(|_| name.is_none() || !arg.is_global_set()) else { continue };
-        let variable = arg.get_env().map(|variable| variable.to_string_lossy().into_owned());
-        let in_environment = variable.as_ref().and_then(|variable| std::env::var(variable).ok());
-        let in_file = tables.iter().rev().find_map(|table| table.get(&key)).map(|value| values(arg, value, root).join(", "));
-        let default: Vec<String> = arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+        let Some(key) = key_of(arg).filter(|_| name.is_none() || !arg.is_global_set()) else {
+            continue;
+        };
+        let variable = arg
+            .get_env()
+            .map(|variable| variable.to_string_lossy().into_owned());
+        let in_environment = variable
+            .as_ref()
+            .and_then(|variable| std::env::var(variable).ok());
+        let in_file = tables
+            .iter()
+            .rev()
+            .find_map(|table| table.get(&key))
+            .map(|value| values(arg, value, root).join(", "));
+        let default: Vec<String> = arg
+            .get_default_values()
+            .iter()
+            .map(|value| value.to_string_lossy().into_owned())
+            .collect();
         let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
-        let default = if is_flag { Some("false".to_owned()) } else { (!default.is_empty()).then(|| default.join(", ")) };
+        let default = if is_flag {
+            Some("false".to_owned())
+        } else {
+            (!default.is_empty()).then(|| default.join(", "))
+        };
         let (value, from) = match (in_environment, in_file) {
             (Some(value), _) => (Some(value), "environment"),
             (None, Some(value)) => (Some(value), "file"),
@@ -269,11 +390,24 @@ fn collect(command: &Command, name: Option<&str>, file: &SettingsFile, tables: &
         };
         let is_secret = SECRET.contains(&key.as_str());
         let value = value.map(|value| if is_secret { "(set)".to_owned() } else { value });
-        settings.push(Setting { command: name.map(str::to_owned), name: key, value, from, variable });
+        settings.push(Setting {
+            command: name.map(str::to_owned),
+            name: key,
+            value,
+            from,
+            variable,
+        });
     }
     for sub in command.get_subcommands() {
-        let path = name.map_or_else(|| sub.get_name().to_owned(), |name| format!("{name}.{}", sub.get_name()));
-        let own = tables.iter().rev().find_map(|table| table.get(sub.get_name())).and_then(Value::as_table);
+        let path = name.map_or_else(
+            || sub.get_name().to_owned(),
+            |name| format!("{name}.{}", sub.get_name()),
+        );
+        let own = tables
+            .iter()
+            .rev()
+            .find_map(|table| table.get(sub.get_name()))
+            .and_then(Value::as_table);
         let below: Vec<&Table> = tables.iter().copied().chain(own).collect();
         collect(sub, Some(&path), file, &below, settings);
     }

@@ -1,5 +1,5 @@
-//! `pubdata status`: what needs a person first, with the command to type; then what the channel's release holds, files by hand, and the last
-//! runs. Asks no publisher.
+//! `pubdata status`: what needs a person first, with the command to type; then what the channel's
+//! release holds, files by hand, and the last runs. Asks no publisher.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -33,7 +33,8 @@ pub(super) struct StatusArgs {
     verbose: bool,
 }
 
-/// What is published, and what needs a person: `pubdata status`. `pubdata releases show --json` has the whole manifest.
+/// What is published, and what needs a person: `pubdata status`. `pubdata releases show --json` has
+/// the whole manifest.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StatusReport<'a> {
     /// The channel.
@@ -98,7 +99,8 @@ struct StatusRun<'a> {
     ended_at: &'a str,
     /// The exit code.
     exit_code: u8,
-    /// What became of it. `failed`: it came to no end; `imported`, `withdrawn`: no run, but a manual import.
+    /// What became of it. `failed`: it came to no end; `imported`, `withdrawn`: no run, but a
+    /// manual import.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed", "imported", "withdrawn"]))]
     outcome: &'a str,
     /// What the channel pointed at after it; null if nothing was ever published.
@@ -118,7 +120,11 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     runs.reverse();
     let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;
     let last_run = runs.iter().find(|run| is_run(run));
-    let mut attention: Vec<Attention> = last_run.and_then(run::of_failed_run).into_iter().chain(run::attention(&tasks)).collect();
+    let mut attention: Vec<Attention> = last_run
+        .and_then(run::of_failed_run)
+        .into_iter()
+        .chain(run::attention(&tasks))
+        .collect();
     let by_hand = run::files_by_hand(&settings, manifest.as_ref())?;
     attention.extend(run::of_files_by_hand(&by_hand, today(), &attention));
     let by_hand = by_hand.files;
@@ -138,41 +144,80 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         });
         return Ok(ExitCode::SUCCESS);
     }
-    let extent = if arguments.verbose { Extent::Full } else { Extent::Short };
+    let extent = if arguments.verbose {
+        Extent::Full
+    } else {
+        Extent::Short
+    };
     super::attention::print(global, &attention, extent);
     if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
         output::print_line!("nothing needs a person");
         output::print_line!();
     }
-    let others_with_release = if manifest.is_none() { settings.releases.channels().await? } else { Vec::new() };
+    let others_with_release = if manifest.is_none() {
+        settings.releases.channels().await?
+    } else {
+        Vec::new()
+    };
     match (&manifest, runs.first()) {
         (Some(manifest), _) => print_summary(manifest, &arguments.channel),
         (None, _) if !others_with_release.is_empty() => {
-            output::print_line!("channel {} has no release; there are: {}", arguments.channel, others_with_release.join(", "));
+            output::print_line!(
+                "channel {} has no release; there are: {}",
+                arguments.channel,
+                others_with_release.join(", ")
+            );
         }
-        (None, Some(_)) => output::print_line!("channel {} has no release: no run could publish anything yet", arguments.channel),
-        (None, None) => output::print_line!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
+        (None, Some(_)) => output::print_line!(
+            "channel {} has no release: no run could publish anything yet",
+            arguments.channel
+        ),
+        (None, None) => output::print_line!(
+            "channel {} has no release yet; `pubdata run` makes one",
+            arguments.channel
+        ),
     }
-    output::print_paragraph!("{}: {}", output::counted(tasks.len(), "task"), super::attention::counts(tasks.iter().map(|task| task.outcome)));
-    let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome == "never_run").map(|task| task.task_id.as_str()).collect();
+    output::print_paragraph!(
+        "{}: {}",
+        output::counted(tasks.len(), "task"),
+        super::attention::counts(tasks.iter().map(|task| task.outcome))
+    );
+    let untried: Vec<&str> = tasks
+        .iter()
+        .filter(|task| task.outcome == "never_run")
+        .map(|task| task.task_id.as_str())
+        .collect();
     if !untried.is_empty() {
         output::print_line!("no run has tried: {}", names(&untried, extent));
     }
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        output::print_line!("in the release and not chosen to run (`pubdata settings`): {}", names(&others, extent));
+        output::print_line!(
+            "in the release and not chosen to run (`pubdata settings`): {}",
+            names(&others, extent)
+        );
     }
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
     }
-    let is_shown = |file: &&FileByHand| arguments.verbose || file.imported_on.is_some() || file.source_date.is_none() || file.is_due(today());
+    let is_shown = |file: &&FileByHand| {
+        arguments.verbose
+            || file.imported_on.is_some()
+            || file.source_date.is_none()
+            || file.is_due(today())
+    };
     print_by_hand(by_hand.iter().filter(is_shown));
     if is_running {
         output::print_paragraph!("a run is under way");
     }
     print_runs(shown_runs);
     if !arguments.verbose {
-        output::print_paragraph!("{}", output::dim("--verbose shows datasets, tasks and what became of every row; --json all of it for machines"));
+        output::print_paragraph!(
+            "{}",
+            output::dim(
+                "--verbose shows datasets, tasks and what became of every row; --json all of it for machines"
+            )
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -182,11 +227,23 @@ fn is_run(entry: &LedgerEntry) -> bool {
 }
 
 /// Tasks that the release has and no night renews.
-fn not_chosen(settings: &run::RunSettings, manifest: Option<&Manifest>, tasks: &[TaskReport]) -> Vec<String> {
+fn not_chosen(
+    settings: &run::RunSettings,
+    manifest: Option<&Manifest>,
+    tasks: &[TaskReport],
+) -> Vec<String> {
     let is_chosen = |task_id: &&String| tasks.iter().any(|task| task.task_id == **task_id);
-    let is_declared = |task_id: &&String| settings.declarations.pipelines.contains_key(task_id.split('/').next().unwrap_or_default());
+    let is_declared = |task_id: &&String| {
+        settings
+            .declarations
+            .pipelines
+            .contains_key(task_id.split('/').next().unwrap_or_default())
+    };
     let of_release = manifest.iter().flat_map(|manifest| manifest.tasks.keys());
-    of_release.filter(|task_id| !is_chosen(task_id) && is_declared(task_id)).cloned().collect()
+    of_release
+        .filter(|task_id| !is_chosen(task_id) && is_declared(task_id))
+        .cloned()
+        .collect()
 }
 
 /// Names that a line has room for.
@@ -194,21 +251,31 @@ const NAMES: usize = 12;
 
 fn names(names: &[&str], extent: Extent) -> String {
     match names.len() {
-        count if count > NAMES && extent == Extent::Short => format!("{} and {} more", names[..NAMES].join(", "), count - NAMES),
+        count if count > NAMES && extent == Extent::Short => {
+            format!("{} and {} more", names[..NAMES].join(", "), count - NAMES)
+        }
         _ => names.join(", "),
     }
 }
 
 fn release(manifest: &Manifest) -> StatusRelease<'_> {
-    let datasets = manifest.datasets.iter().map(|(dataset_id, dataset)| StatusDataset {
-        dataset_id,
-        rows: manifest.rows(dataset_id),
-        quarantined: manifest.quarantined(dataset_id),
-        size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
-        freshness: freshness_of(manifest, dataset, today()),
-        state: DatasetState::of(manifest, dataset, today()),
-    });
-    StatusRelease { release_id: &manifest.release_id, published_at: &manifest.published_at, is_sample: manifest.is_sample, datasets: datasets.collect() }
+    let datasets = manifest
+        .datasets
+        .iter()
+        .map(|(dataset_id, dataset)| StatusDataset {
+            dataset_id,
+            rows: manifest.rows(dataset_id),
+            quarantined: manifest.quarantined(dataset_id),
+            size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
+            freshness: freshness_of(manifest, dataset, today()),
+            state: DatasetState::of(manifest, dataset, today()),
+        });
+    StatusRelease {
+        release_id: &manifest.release_id,
+        published_at: &manifest.published_at,
+        is_sample: manifest.is_sample,
+        datasets: datasets.collect(),
+    }
 }
 
 fn run_line(run: &LedgerEntry) -> StatusRun<'_> {
@@ -226,11 +293,32 @@ fn run_line(run: &LedgerEntry) -> StatusRun<'_> {
 }
 
 fn print_summary(manifest: &Manifest, channel: &str) {
-    output::print_line!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
-    let rows: u64 = manifest.datasets.keys().map(|dataset_id| manifest.rows(dataset_id)).sum();
-    let size = manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum();
-    output::print_line!("{}, {}, {}", output::counted(manifest.datasets.len(), "dataset"), output::counted(rows, "row"), output::size(size));
-    let states = manifest.datasets.values().map(|dataset| DatasetState::of(manifest, dataset, today()).name());
+    output::print_line!(
+        "channel {channel} → {} published {}",
+        output::bold(manifest.release_id.as_str()),
+        output::to_seconds(&manifest.published_at)
+    );
+    let rows: u64 = manifest
+        .datasets
+        .keys()
+        .map(|dataset_id| manifest.rows(dataset_id))
+        .sum();
+    let size = manifest
+        .datasets
+        .values()
+        .flat_map(|dataset| &dataset.parts)
+        .map(|part| part.size_bytes)
+        .sum();
+    output::print_line!(
+        "{}, {}, {}",
+        output::counted(manifest.datasets.len(), "dataset"),
+        output::counted(rows, "row"),
+        output::size(size)
+    );
+    let states = manifest
+        .datasets
+        .values()
+        .map(|dataset| DatasetState::of(manifest, dataset, today()).name());
     output::print_line!("{}", summary_of_states(states));
     if manifest.is_sample {
         output::print_line!("built from samples: row floors do not apply");
@@ -241,15 +329,29 @@ fn today() -> Date {
     Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// When the next edition is due: the day from which it is late; nothing of an older partition and where nobody knows.
+/// When the next edition is due: the day from which it is late; nothing of an older partition and
+/// where nobody knows.
 fn next_edition(manifest: &Manifest, task_id: &str) -> String {
-    let late = manifest.late_since(task_id, today()).map(|day| output::warning(&format!("late since {day}")));
-    late.or_else(|| manifest.late_since(task_id, Date::MAX).map(|day| format!("by {day}"))).unwrap_or_default()
+    let late = manifest
+        .late_since(task_id, today())
+        .map(|day| output::warning(&format!("late since {day}")));
+    late.or_else(|| {
+        manifest
+            .late_since(task_id, Date::MAX)
+            .map(|day| format!("by {day}"))
+    })
+    .unwrap_or_default()
 }
 
 fn print_release(manifest: &Manifest) {
     output::print_line!();
-    let mut rows = vec![vec!["DATASET".into(), "ROWS".into(), "QUARANTINED".into(), "PARTS".into(), "SIZE".into()]];
+    let mut rows = vec![vec![
+        "DATASET".into(),
+        "ROWS".into(),
+        "QUARANTINED".into(),
+        "PARTS".into(),
+        "SIZE".into(),
+    ]];
     for (dataset_id, dataset) in &manifest.datasets {
         rows.push(vec![
             dataset_id.clone(),
@@ -261,12 +363,23 @@ fn print_release(manifest: &Manifest) {
     }
     output::table(&rows);
     output::print_line!();
-    let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "NEXT EDITION".into(), "BUILT".into()]];
+    let mut rows = vec![vec![
+        "TASK".into(),
+        "FRESHNESS".into(),
+        "NEWEST SOURCE".into(),
+        "NEXT EDITION".into(),
+        "BUILT".into(),
+    ]];
     for (task_id, entry) in &manifest.tasks {
         rows.push(vec![
             task_id.clone(),
             output::coloured(freshness_of_task(manifest, task_id, today()).name()),
-            entry.inputs.iter().filter_map(Snapshot::day).max().map_or_else(String::new, |day| day.to_string()),
+            entry
+                .inputs
+                .iter()
+                .filter_map(Snapshot::day)
+                .max()
+                .map_or_else(String::new, |day| day.to_string()),
             next_edition(manifest, task_id),
             output::to_seconds(&entry.built_at),
         ]);
@@ -274,8 +387,14 @@ fn print_release(manifest: &Manifest) {
     output::table(&rows);
     print_source_rows(manifest);
     print_unknown_words(manifest);
-    let is_documented = |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
-    let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
+    let is_documented =
+        |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
+    let documented: BTreeSet<&str> = manifest
+        .tasks
+        .values()
+        .filter(is_documented)
+        .map(|entry| entry.pipeline_id.as_str())
+        .collect();
     if !documented.is_empty() {
         output::print_paragraph!(
             "layout taken from the publisher's documentation, not yet confirmed on a file: {}",
@@ -283,27 +402,55 @@ fn print_release(manifest: &Manifest) {
         );
     }
     let is_excerpt = |(_, evidence): &(&String, &Evidence)| evidence.kind == EvidenceKind::Excerpt;
-    let excerpts: BTreeMap<&String, &Evidence> = manifest.tasks.values().flat_map(|entry| &entry.evidence).filter(is_excerpt).collect();
+    let excerpts: BTreeMap<&String, &Evidence> = manifest
+        .tasks
+        .values()
+        .flat_map(|entry| &entry.evidence)
+        .filter(is_excerpt)
+        .collect();
     if !excerpts.is_empty() {
-        let told: Vec<String> = excerpts.iter().map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen)).collect();
-        output::print_paragraph!("layout known from some records or an older copy: {}", told.join(", "));
+        let told: Vec<String> = excerpts
+            .iter()
+            .map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen))
+            .collect();
+        output::print_paragraph!(
+            "layout known from some records or an older copy: {}",
+            told.join(", ")
+        );
     }
 }
 
 /// The sources whose files a person fetches or has imported, and from when a newer one is wanted.
 fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
-    let mut rows = vec![vec!["MANUAL IMPORT".into(), "NEWEST".into(), "NEXT DUE".into(), "IMPORTED".into(), "HOW".into()]];
+    let mut rows = vec![vec![
+        "MANUAL IMPORT".into(),
+        "NEWEST".into(),
+        "NEXT DUE".into(),
+        "IMPORTED".into(),
+        "HOW".into(),
+    ]];
     for file in files {
         let due = match (&file.source_date, file.due) {
             (None, _) if file.is_due(today()) => output::warning("now"),
             (None, _) => output::dim("optional"),
-            (Some(_), Some(due)) if file.is_due(today()) => output::warning(&format!("since {due}")),
+            (Some(_), Some(due)) if file.is_due(today()) => {
+                output::warning(&format!("since {due}"))
+            }
             (Some(_), due) => due.map(|due| due.to_string()).unwrap_or_default(),
         };
-        let imported = [file.imported_on.clone(), file.imported_by.as_ref().map(|by| format!("by {by}"))];
+        let imported = [
+            file.imported_on.clone(),
+            file.imported_by.as_ref().map(|by| format!("by {by}")),
+        ];
         let how = match file.is_by_hand {
-            true => format!("download {}, then `pubdata import {} FILE`", file.url, file.source_id),
-            false => format!("stands until the publisher hands out a newer one: {}", file.url),
+            true => format!(
+                "download {}, then `pubdata import {} FILE`",
+                file.url, file.source_id
+            ),
+            false => format!(
+                "stands until the publisher hands out a newer one: {}",
+                file.url
+            ),
         };
         rows.push(vec![
             file.source_id.clone(),
@@ -321,14 +468,44 @@ fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
 
 /// The coded columns in which some of the publisher's texts have no known meaning.
 fn print_unknown_words(manifest: &Manifest) {
-    let mut rows = vec![vec!["TASK".into(), "COLUMN".into(), "RECORDS WITH A TEXT".into(), "KNOWN".into(), "COMMONEST UNKNOWN TEXTS".into()]];
+    let mut rows = vec![vec![
+        "TASK".into(),
+        "COLUMN".into(),
+        "RECORDS WITH A TEXT".into(),
+        "KNOWN".into(),
+        "COMMONEST UNKNOWN TEXTS".into(),
+    ]];
     for (dataset_id, dataset) in &manifest.datasets {
-        for ((task_id, column), counts) in dataset.words().into_iter().filter(|(_, counts)| counts.unknown > 0) {
-            let known = format!("{:.1} %", (10.0 * (100.0 - counts.unknown_percent())).floor() / 10.0);
-            let is_lost = manifest.tasks.get(task_id).is_some_and(|task| task.has_lost_meaning(dataset_id, column));
-            let words: Vec<String> = counts.most(UNKNOWN_WORDS_SHOWN).into_iter().map(|(word, count)| format!("{word} ({})", output::grouped(count))).collect();
-            let known = if is_lost { output::warning(&known) } else { known };
-            rows.push(vec![task_id.to_owned(), column.to_owned(), output::grouped(counts.rows), known, words.join(", ")]);
+        for ((task_id, column), counts) in dataset
+            .words()
+            .into_iter()
+            .filter(|(_, counts)| counts.unknown > 0)
+        {
+            let known = format!(
+                "{:.1} %",
+                (10.0 * (100.0 - counts.unknown_percent())).floor() / 10.0
+            );
+            let is_lost = manifest
+                .tasks
+                .get(task_id)
+                .is_some_and(|task| task.has_lost_meaning(dataset_id, column));
+            let words: Vec<String> = counts
+                .most(UNKNOWN_WORDS_SHOWN)
+                .into_iter()
+                .map(|(word, count)| format!("{word} ({})", output::grouped(count)))
+                .collect();
+            let known = if is_lost {
+                output::warning(&known)
+            } else {
+                known
+            };
+            rows.push(vec![
+                task_id.to_owned(),
+                column.to_owned(),
+                output::grouped(counts.rows),
+                known,
+                words.join(", "),
+            ]);
         }
     }
     if rows.len() > 1 {
@@ -342,13 +519,39 @@ const UNKNOWN_WORDS_SHOWN: usize = 3;
 
 /// What became of every row of the sources: each line adds up.
 fn print_source_rows(manifest: &Manifest) {
-    let mut rows = vec![vec!["SOURCE".into(), "ROWS READ".into(), "RECORDS".into(), "MERGED".into(), "QUARANTINED".into(), "LEFT OUT".into()]];
+    let mut rows = vec![vec![
+        "SOURCE".into(),
+        "ROWS READ".into(),
+        "RECORDS".into(),
+        "MERGED".into(),
+        "QUARANTINED".into(),
+        "LEFT OUT".into(),
+    ]];
     for (task_id, entry) in &manifest.tasks {
-        let partition = task_id.split_once('/').map(|(_, partition)| format!(" {partition}")).unwrap_or_default();
+        let partition = task_id
+            .split_once('/')
+            .map(|(_, partition)| format!(" {partition}"))
+            .unwrap_or_default();
         for (source_id, source) in &entry.source_rows {
-            let left_out: Vec<String> = source.left_out.iter().map(|(reason, count)| format!("{} {reason}", output::grouped(*count))).collect();
-            let counts = [source.read, source.records, source.merged, source.quarantined].map(output::grouped);
-            rows.push([format!("{source_id}{partition}")].into_iter().chain(counts).chain([left_out.join(", ")]).collect());
+            let left_out: Vec<String> = source
+                .left_out
+                .iter()
+                .map(|(reason, count)| format!("{} {reason}", output::grouped(*count)))
+                .collect();
+            let counts = [
+                source.read,
+                source.records,
+                source.merged,
+                source.quarantined,
+            ]
+            .map(output::grouped);
+            rows.push(
+                [format!("{source_id}{partition}")]
+                    .into_iter()
+                    .chain(counts)
+                    .chain([left_out.join(", ")])
+                    .collect(),
+            );
         }
     }
     if rows.len() > 1 {
@@ -362,11 +565,31 @@ fn print_runs(runs: &[LedgerEntry]) {
         return;
     }
     output::print_line!();
-    let mut rows = vec![vec!["RUN".into(), "ENDED".into(), "EXIT".into(), "OUTCOME".into(), "RELEASE".into()]];
+    let mut rows = vec![vec![
+        "RUN".into(),
+        "ENDED".into(),
+        "EXIT".into(),
+        "OUTCOME".into(),
+        "RELEASE".into(),
+    ]];
     for run in runs {
-        let release = run.release_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        let what = run.note.clone().or_else(|| run.error.clone()).unwrap_or(release);
-        rows.push(vec![run.run_id.clone(), output::to_seconds(&run.ended_at), run.exit_code.to_string(), output::coloured(&run.outcome), what]);
+        let release = run
+            .release_id
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let what = run
+            .note
+            .clone()
+            .or_else(|| run.error.clone())
+            .unwrap_or(release);
+        rows.push(vec![
+            run.run_id.clone(),
+            output::to_seconds(&run.ended_at),
+            run.exit_code.to_string(),
+            output::coloured(&run.outcome),
+            what,
+        ]);
     }
     output::table(&rows);
 }

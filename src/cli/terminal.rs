@@ -1,5 +1,6 @@
-//! The only file that writes to standard output and standard error. Any line may quote others: a publisher's cells and names of files, an answer of a
-//! server, the name of a key. What a terminal would obey is escaped here, except for styles of ours, so that no command has to think of it.
+//! The only file that writes to standard output and standard error. Any line may quote others: a
+//! publisher's cells and names of files, an answer of a server, the name of a key. What a terminal
+//! would obey is escaped here, except for styles of ours, so that no command has to think of it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::borrow::Cow;
@@ -14,8 +15,10 @@ use tracing_subscriber::fmt::format::Writer;
 
 use pubdata_core::printable::{is_unprintable, printable};
 
-/// Begins and ends a styled text within a line. It differs in each process, so that no text of others can have it.
-static MARK: LazyLock<String> = LazyLock::new(|| format!("\u{1}{:016x}", getrandom::u64().unwrap_or_default()));
+/// Begins and ends a styled text within a line. It differs in each process, so that no text of
+/// others can have it.
+static MARK: LazyLock<String> =
+    LazyLock::new(|| format!("\u{1}{:016x}", getrandom::u64().unwrap_or_default()));
 
 /// How a text stands out. The letter follows the mark.
 #[derive(Debug, Clone, Copy)]
@@ -43,14 +46,25 @@ impl Look {
     }
 }
 
-/// A line as it is written: marks become styles, and everything else that a terminal would obey is escaped.
+/// A line as it is written: marks become styles, and everything else that a terminal would obey is
+/// escaped.
 pub(super) fn rendered(line: &str) -> String {
     let mut pieces = line.split(MARK.as_str());
-    let mut rendered = pieces.next().map(printable).unwrap_or_default().into_owned();
+    let mut rendered = pieces
+        .next()
+        .map(printable)
+        .unwrap_or_default()
+        .into_owned();
     for piece in pieces {
         let mut rest = piece.chars();
         let letter = rest.next();
-        let style = Look::ALL.iter().find(|(of, _)| Some(*of) == letter).map_or_else(|| Reset.render().to_string(), |(_, style)| style.to_string());
+        let style = Look::ALL
+            .iter()
+            .find(|(of, _)| Some(*of) == letter)
+            .map_or_else(
+                || Reset.render().to_string(),
+                |(_, style)| style.to_string(),
+            );
         rendered.push_str(&style);
         rendered.push_str(&printable(rest.as_str()));
     }
@@ -59,10 +73,14 @@ pub(super) fn rendered(line: &str) -> String {
 
 /// Characters that a line takes.
 pub(super) fn width(rendered: &str) -> usize {
-    anstream::adapter::strip_str(rendered).to_string().chars().count()
+    anstream::adapter::strip_str(rendered)
+        .to_string()
+        .chars()
+        .count()
 }
 
-/// JSON with what a terminal would obey escaped, which means the same. Control characters of ASCII are escaped in JSON already, but for DEL.
+/// JSON with what a terminal would obey escaped, which means the same. Control characters of ASCII
+/// are escaped in JSON already, but for DEL.
 fn escaped_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| character >= '\u{7f}' && is_unprintable(character);
     if !json.contains(is_escaped) {
@@ -71,7 +89,12 @@ fn escaped_json(json: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(json.len() + 8);
     for character in json.chars() {
         if is_escaped(character) {
-            escaped.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            escaped.extend(
+                character
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
         } else {
             escaped.push(character);
         }
@@ -108,15 +131,24 @@ pub(super) fn line(line: Arguments<'_>) {
 /// Characters of a line of text on a terminal, those of the help included.
 const COLUMNS: usize = 100;
 
-/// Prints a text behind a label, on a terminal broken between words so that its lines begin below each other.
+/// Prints a text behind a label, on a terminal broken between words so that its lines begin below
+/// each other.
 pub(super) fn wrapped(label: &str, indent: &str, text: &str) {
-    let room = if io::stdout().is_terminal() { COLUMNS - indent.chars().count() } else { usize::MAX };
+    let room = if io::stdout().is_terminal() {
+        COLUMNS - indent.chars().count()
+    } else {
+        usize::MAX
+    };
     for (number, line) in broken(text, room).into_iter().enumerate() {
-        self::line(format_args!("{}{line}", if number == 0 { label } else { indent }));
+        self::line(format_args!(
+            "{}{line}",
+            if number == 0 { label } else { indent }
+        ));
     }
 }
 
-/// A text broken between words into lines of so many characters; a longer word has a line of its own.
+/// A text broken between words into lines of so many characters; a longer word has a line of its
+/// own.
 fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -162,10 +194,14 @@ pub(super) fn json_note(json: &str) {
 }
 
 fn rendered_lines(text: &str) -> String {
-    text.split('\n').map(rendered).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(rendered)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-/// How printing says that it failed, to the hook of defects: there is no other way to notice it at each of hundreds of places.
+/// How printing says that it failed, to the hook of defects: there is no other way to notice it at
+/// each of hundreds of places.
 pub(super) const FAILED: &str = "failed printing to stdout: ";
 
 /// Writes to standard output. A reader that goes away, as `| head` does, is no failure.
@@ -192,12 +228,15 @@ pub(super) fn log_field(line: &mut Writer<'_>, field: &Field, value: &dyn Debug)
     }
 }
 
-/// Standard error for log lines. The text of fields is escaped where the line is made, unless it is JSON.
+/// Standard error for log lines. The text of fields is escaped where the line is made, unless it is
+/// JSON.
 pub(super) struct LogLines;
 
 impl Write for LogLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::stderr().write_all(escaped_json(&String::from_utf8_lossy(bytes)).as_bytes()).map(|()| bytes.len())
+        io::stderr()
+            .write_all(escaped_json(&String::from_utf8_lossy(bytes)).as_bytes())
+            .map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -208,13 +247,24 @@ impl Write for LogLines {
 /// Prints the message of a defect, which may quote a file.
 pub(super) fn defect(panic: &PanicHookInfo<'_>) {
     let thread = std::thread::current();
-    let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
-    note(format_args!("thread '{}' panicked{place}:", thread.name().unwrap_or("<unnamed>")));
-    note(format_args!("{}", panic.payload_as_str().unwrap_or("without a message")));
+    let place = panic
+        .location()
+        .map(|place| format!(" at {place}"))
+        .unwrap_or_default();
+    note(format_args!(
+        "thread '{}' panicked{place}:",
+        thread.name().unwrap_or("<unnamed>")
+    ));
+    note(format_args!(
+        "{}",
+        panic.payload_as_str().unwrap_or("without a message")
+    ));
     let backtrace = Backtrace::capture();
     match backtrace.status() {
         BacktraceStatus::Captured => notes(&format!("{backtrace}\n")),
-        _ => note(format_args!("note: run with `RUST_BACKTRACE=1` to see where it came from")),
+        _ => note(format_args!(
+            "note: run with `RUST_BACKTRACE=1` to see where it came from"
+        )),
     }
 }
 
@@ -224,7 +274,10 @@ mod tests {
 
     #[test]
     fn only_styles_of_ours_reach_a_terminal() {
-        let line = format!("{} \u{1b}[32mof others\u{1b}[0m \u{1}0000000000000000g\u{9b}2J", Look::Green.of("of ours, \u{1b}[31mnearly"));
+        let line = format!(
+            "{} \u{1b}[32mof others\u{1b}[0m \u{1}0000000000000000g\u{9b}2J",
+            Look::Green.of("of ours, \u{1b}[31mnearly")
+        );
         let expected = "\u{1b}[32mof ours, \\u{1b}[31mnearly\u{1b}[0m \\u{1b}[32mof others\\u{1b}[0m \\u{1}0000000000000000g\\u{9b}2J";
         assert_eq!(rendered(&line), expected);
         assert_eq!(rendered("a\nb"), "a\\nb", "a text of others begins no line");
@@ -234,7 +287,14 @@ mod tests {
     #[test]
     fn a_text_is_broken_between_words_and_loses_none() {
         let text = "look at `pubdata probe permit.sf --write declarations` first";
-        assert_eq!(broken(text, 24), ["look at `pubdata probe", "permit.sf --write", "declarations` first"]);
+        assert_eq!(
+            broken(text, 24),
+            [
+                "look at `pubdata probe",
+                "permit.sf --write",
+                "declarations` first"
+            ]
+        );
         assert_eq!(broken(text, 3).join(" "), text);
         assert_eq!(broken(text, usize::MAX), [text]);
     }
@@ -243,7 +303,9 @@ mod tests {
     fn a_styled_text_that_is_cut_hides_nothing() {
         let whole = Look::Bold.of("\u{1b}[2J");
         for end in 0..=whole.len() {
-            let cut = rendered(&whole[..end]).replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+            let cut = rendered(&whole[..end])
+                .replace("\u{1b}[1m", "")
+                .replace("\u{1b}[0m", "");
             assert!(!cut.contains('\u{1b}'), "{end}: {cut:?}");
         }
     }
@@ -253,8 +315,20 @@ mod tests {
         let value = serde_json::json!({ "a\u{202e}": "\u{1b}[2J\u{7f}\u{9b}é👍\u{e0041}\n" });
         let pretty = serde_json::to_string_pretty(&value).unwrap();
         let escaped = escaped_json(&pretty);
-        assert!(!escaped.contains(|character: char| character != '\n' && is_unprintable(character)), "{escaped}");
-        assert!(escaped.contains("\\u202e") && escaped.contains("\\u009b") && escaped.contains("\\udb40\\udc41") && escaped.contains("é👍"), "{escaped}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+        assert!(
+            !escaped.contains(|character: char| character != '\n' && is_unprintable(character)),
+            "{escaped}"
+        );
+        assert!(
+            escaped.contains("\\u202e")
+                && escaped.contains("\\u009b")
+                && escaped.contains("\\udb40\\udc41")
+                && escaped.contains("é👍"),
+            "{escaped}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&escaped).unwrap(),
+            value
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Gives the server what looks at the snapshots of the home: it makes records again by the code that `pubdata trace` runs.
+//! Gives the server what looks at the snapshots of the home: it makes records again by the code
+//! that `pubdata trace` runs.
 
 use std::fmt::{self, Debug, Formatter};
 
@@ -16,7 +17,10 @@ pub struct HomeTracer(pub RunSettings);
 
 impl Debug for HomeTracer {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("HomeTracer").field(&self.0.home).finish()
+        formatter
+            .debug_tuple("HomeTracer")
+            .field(&self.0.home)
+            .finish()
     }
 }
 

@@ -1,4 +1,5 @@
-//! `pubdata upgrade`: says what this version of the program does with a home that another one left. Changes nothing, because no format needs it.
+//! `pubdata upgrade`: says what this version of the program does with a home that another one left.
+//! Changes nothing, because no format needs it.
 
 use std::process::ExitCode;
 
@@ -11,8 +12,13 @@ use pubdata_store::{self as store, FormatReport, StagedFormats, Treatment};
 pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
     // What a newer version wrote is told of before anything is read.
     let (home, releases) = global.looking()?;
-    let staged = StagedFormats { build: STAGED_FORMAT_VERSION, plan: run::PLAN_FORMAT_VERSION, receipt: run::RECEIPT_FORMAT_VERSION };
-    let mut report = UpgradeReport::of_formats(&home, store::formats(&home, &releases, staged).await?);
+    let staged = StagedFormats {
+        build: STAGED_FORMAT_VERSION,
+        plan: run::PLAN_FORMAT_VERSION,
+        receipt: run::RECEIPT_FORMAT_VERSION,
+    };
+    let mut report =
+        UpgradeReport::of_formats(&home, store::formats(&home, &releases, staged).await?);
     if !report.is_refused() {
         report = run::upgrade(&global.reading("nightly")?, report.formats).await?;
     }
@@ -21,13 +27,21 @@ pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
     } else {
         print(&report);
     }
-    Ok(if report.is_refused() { ExitCode::from(ErrorKind::Store.exit_code()) } else { ExitCode::SUCCESS })
+    Ok(if report.is_refused() {
+        ExitCode::from(ErrorKind::Store.exit_code())
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn print(report: &UpgradeReport) {
     output::print_line!("pubdata {} and the home {}", report.program, report.home);
     output::print_line!();
-    let mut rows = vec![["FORMAT OF", "WHERE", "FOUND", "READS", "THIS PROGRAM"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["FORMAT OF", "WHERE", "FOUND", "READS", "THIS PROGRAM"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     rows.extend(report.formats.iter().map(row));
     output::table(&rows);
     output::print_line!();
@@ -40,10 +54,16 @@ fn print(report: &UpgradeReport) {
                 .flat_map(|format| format.found.keys().map(move |version| (format, *version)))
         };
         if refused().any(|(_, version)| version == 0) {
-            output::print_line!("{}: what is unreadable is damaged; put it back from a backup", output::coloured("refused"));
+            output::print_line!(
+                "{}: what is unreadable is damaged; put it back from a backup",
+                output::coloured("refused")
+            );
         }
         if refused().any(|(format, version)| version > format.newest) {
-            output::print_line!("{}: a newer version of pubdata wrote it; use that one, or a later one", output::coloured("refused"));
+            output::print_line!(
+                "{}: a newer version of pubdata wrote it; use that one, or a later one",
+                output::coloured("refused")
+            );
         }
         return;
     }
@@ -59,14 +79,24 @@ fn row(format: &FormatReport) -> Vec<String> {
         0 => format!("unreadable ({})", output::grouped(*count)),
         version => format!("{version} ({})", output::grouped(*count)),
     });
-    let reads = if format.newest == 1 { "1".to_owned() } else { format!("1 to {}", format.newest) };
+    let reads = if format.newest == 1 {
+        "1".to_owned()
+    } else {
+        format!("1 to {}", format.newest)
+    };
     let does = match format.treatment {
         Treatment::Absent => output::dim("none there"),
         Treatment::Read => "reads it as it is".to_owned(),
         Treatment::MadeAgain => "makes it again when it is needed".to_owned(),
         Treatment::Refused => output::coloured("refused"),
     };
-    vec![format.name.to_owned(), format.place.to_owned(), found.collect::<Vec<_>>().join(", "), reads, does]
+    vec![
+        format.name.to_owned(),
+        format.place.to_owned(),
+        found.collect::<Vec<_>>().join(", "),
+        reads,
+        does,
+    ]
 }
 
 fn print_next(channel: &str, next: &NextRun) {
@@ -79,12 +109,25 @@ fn print_next(channel: &str, next: &NextRun) {
     for (task_id, reasons) in &next.built_again {
         output::print_line!("  {task_id}: {}", reasons.join("; "));
     }
-    next.left_out.iter().for_each(|task_id| output::print_line!("  {task_id}: no longer declared, and left out"));
+    next.left_out
+        .iter()
+        .for_each(|task_id| output::print_line!("  {task_id}: no longer declared, and left out"));
 }
 
 fn print_release(release: &KeptRelease) {
-    let KeptRelease { release_id, published_at, program, builds, can_be_made_again, without_declarations } = release;
-    let without = if *without_declarations > 0 { format!("; carries no declarations of {without_declarations}") } else { String::new() };
+    let KeptRelease {
+        release_id,
+        published_at,
+        program,
+        builds,
+        can_be_made_again,
+        without_declarations,
+    } = release;
+    let without = if *without_declarations > 0 {
+        format!("; carries no declarations of {without_declarations}")
+    } else {
+        String::new()
+    };
     output::print_paragraph!(
         "release {} of {}, made by pubdata {program}: this program can make {can_be_made_again} of {} again{without}",
         output::bold(release_id.as_str()),

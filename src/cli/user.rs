@@ -1,9 +1,13 @@
 //! Who runs the program, for the record.
 
-/// The name that the environment has, else that of the process's user in the system's list of users, else the user's number.
+/// The name that the environment has, else that of the process's user in the system's list of
+/// users, else the user's number.
 pub(super) fn name() -> String {
-    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
-    name.or_else(of_process).unwrap_or_else(|| "unknown".to_owned())
+    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    name.or_else(of_process)
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 #[cfg(unix)]
@@ -36,6 +40,9 @@ mod tests {
     #[test]
     fn a_user_is_found_by_number() {
         let users = "root:x:0:0:root:/root:/bin/sh\n# a comment\nada:x:1000:100::/home/ada:/bin/sh\n:x:1001::\n";
-        assert_eq!([0, 1000, 100, 1001].map(|uid| name_of(users, uid)), [Some("root".to_owned()), Some("ada".to_owned()), None, None]);
+        assert_eq!(
+            [0, 1000, 100, 1001].map(|uid| name_of(users, uid)),
+            [Some("root".to_owned()), Some("ada".to_owned()), None, None]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! `pubdata verify`: hashes a release's parts, snapshots and declarations again, checks its seal and the log, and on request builds it again and compares the
-//! ids. With `--url` it looks at a server of others (`witness.rs`).
+//! `pubdata verify`: hashes a release's parts, snapshots and declarations again, checks its seal
+//! and the log, and on request builds it again and compares the ids. With `--url` it looks at a
+//! server of others (`witness.rs`).
 
 use std::process::ExitCode;
 
@@ -36,7 +37,8 @@ pub(super) struct VerificationReport<'a> {
     verified: &'a VerifyReport,
     /// What came of `--rebuild`; null without it.
     rebuilt: Option<&'a RebuildReport>,
-    /// The release's entry in the log of the channel; null if the release is not sealed, or if `problems` names a file of the seal or the log.
+    /// The release's entry in the log of the channel; null if the release is not sealed, or if
+    /// `problems` names a file of the seal or the log.
     sealed: Option<&'a LogEntry>,
 }
 
@@ -49,69 +51,128 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     let mut report = run::verify(&settings, release.as_ref()).await?;
     let manifest = settings.releases.manifest(&report.release_id).await?;
     let are_parts_whole = report.problems.is_empty();
-    let mut seal = examine_seal(&settings.releases, &settings.home, &settings.channel, &manifest, are_parts_whole).await?;
+    let mut seal = examine_seal(
+        &settings.releases,
+        &settings.home,
+        &settings.channel,
+        &manifest,
+        are_parts_whole,
+    )
+    .await?;
     let seal_text = seal_text(&seal, are_parts_whole);
     report.problems.append(&mut seal.problems);
-    let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await) } else { None };
+    let rebuilt = if arguments.rebuild {
+        Some(run::rebuild(&settings, release.as_ref()).await)
+    } else {
+        None
+    };
     let rebuilt = match rebuilt {
         // From damaged files nothing can be built: which those are is the answer.
         Some(Err(error)) if !report.problems.is_empty() => {
-            report.problems.push(format!("it was not built again: {error}"));
+            report
+                .problems
+                .push(format!("it was not built again: {error}"));
             None
         }
         rebuilt => rebuilt.transpose()?,
     };
-    let verified = match (report.problems.is_empty(), report.missing.is_empty() && report.unreadable.is_empty()) {
+    let verified = match (
+        report.problems.is_empty(),
+        report.missing.is_empty() && report.unreadable.is_empty(),
+    ) {
         (true, true) => Replay::Match,
         (true, false) => Replay::NotPossible,
         (false, _) => Replay::Mismatch,
     };
     if global.json {
-        output::sorted_document(&VerificationReport { verified: &report, rebuilt: rebuilt.as_ref(), sealed: seal.entry.as_ref() });
+        output::sorted_document(&VerificationReport {
+            verified: &report,
+            rebuilt: rebuilt.as_ref(),
+            sealed: seal.entry.as_ref(),
+        });
     } else {
-        report.problems.iter().chain(&report.missing).chain(&report.unreadable).for_each(|problem| output::print_line!("{problem}"));
+        report
+            .problems
+            .iter()
+            .chain(&report.missing)
+            .chain(&report.unreadable)
+            .for_each(|problem| output::print_line!("{problem}"));
         let word = match verified {
             Replay::Match => "match",
             Replay::Mismatch => "mismatch",
             Replay::NotPossible => "not possible",
         };
-        let (parts, snapshots) = (output::counted(report.parts, "part"), output::counted(report.snapshots, "snapshot"));
+        let (parts, snapshots) = (
+            output::counted(report.parts, "part"),
+            output::counted(report.snapshots, "snapshot"),
+        );
         let hashed = match report.declarations {
             0 => format!("{parts} and {snapshots} hashed again; it carries no declarations"),
             _ => format!("{parts}, {snapshots} and its declarations hashed again"),
         };
-        let others = [(report.missing.len(), "missing"), (report.unreadable.len(), "unreadable")];
-        let others: String = others.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("; {count} {word}")).collect();
-        output::print_line!("{} {}: {hashed}{others}; {seal_text}", output::coloured(word), report.release_id);
+        let others = [
+            (report.missing.len(), "missing"),
+            (report.unreadable.len(), "unreadable"),
+        ];
+        let others: String = others
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("; {count} {word}"))
+            .collect();
+        output::print_line!(
+            "{} {}: {hashed}{others}; {seal_text}",
+            output::coloured(word),
+            report.release_id
+        );
         rebuilt.iter().for_each(print_rebuilt);
     }
     let verdicts = [Some(verified), rebuilt.map(|rebuilt| rebuilt.replay)];
-    let worst = [Replay::Mismatch, Replay::NotPossible].into_iter().find(|verdict| verdicts.contains(&Some(*verdict)));
+    let worst = [Replay::Mismatch, Replay::NotPossible]
+        .into_iter()
+        .find(|verdict| verdicts.contains(&Some(*verdict)));
     Ok(ExitCode::from(exit_code(worst.unwrap_or(Replay::Match))))
 }
 
 fn seal_text(seal: &SealFindings, are_parts_whole: bool) -> String {
     match &seal.entry {
         _ if !are_parts_whole && seal.problems.is_empty() => "its seal was not checked".to_owned(),
-        Some(LogEntry { log, log_index, .. }) => format!("sealed: entry {log_index} of the log {log}, counted from 0"),
+        Some(LogEntry { log, log_index, .. }) => {
+            format!("sealed: entry {log_index} of the log {log}, counted from 0")
+        }
         None if !seal.problems.is_empty() => "its seal or log does not verify".to_owned(),
         None => "not sealed".to_owned(),
     }
 }
 
 fn print_rebuilt(rebuilt: &RebuildReport) {
-    for (task_id, notes) in rebuilt.notes.iter().filter(|(task_id, _)| !rebuilt.not_possible.contains_key(*task_id)) {
-        notes.iter().for_each(|note| output::print_line!("{task_id}: {note}"));
+    for (task_id, notes) in rebuilt
+        .notes
+        .iter()
+        .filter(|(task_id, _)| !rebuilt.not_possible.contains_key(*task_id))
+    {
+        notes
+            .iter()
+            .for_each(|note| output::print_line!("{task_id}: {note}"));
     }
-    rebuilt.differences.iter().for_each(|difference| output::print_line!("{difference}"));
-    rebuilt.not_possible.iter().for_each(|(task_id, reason)| output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible")));
+    rebuilt
+        .differences
+        .iter()
+        .for_each(|difference| output::print_line!("{difference}"));
+    rebuilt.not_possible.iter().for_each(|(task_id, reason)| {
+        output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible"))
+    });
     let reached = match (&rebuilt.rebuilt_id, rebuilt.replay) {
         (None, _) => "no task could be built again".to_owned(),
         (Some(_), Replay::NotPossible) => {
-            format!("{} could not be built again, the others came out the same", output::counted(rebuilt.not_possible.len(), "task"))
+            format!(
+                "{} could not be built again, the others came out the same",
+                output::counted(rebuilt.not_possible.len(), "task")
+            )
         }
         (Some(id), Replay::Match) => format!("built again as {id}"),
-        (Some(id), Replay::Mismatch) => format!("built again as {id}, not as {}", rebuilt.release_id),
+        (Some(id), Replay::Mismatch) => {
+            format!("built again as {id}, not as {}", rebuilt.release_id)
+        }
     };
     output::print_line!("{} {reached}", verdict(rebuilt.replay, None));
 }

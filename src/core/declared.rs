@@ -1,5 +1,5 @@
-//! The files that declare the program's work, `pipelines/` and `schemas/`, and findings about them. Built into the program, or read
-//! from a folder. Does not know what the files mean.
+//! The files that declare the program's work, `pipelines/` and `schemas/`, and findings about them.
+//! Built into the program, or read from a folder. Does not know what the files mean.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::error::{Error, IoExt, Result};
 use crate::ids::Digest;
 
-/// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the program, or a folder's.
+/// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the
+/// program, or a folder's.
 #[derive(Debug, Clone)]
 pub struct DeclarationFiles(Arc<BTreeMap<String, Cow<'static, [u8]>>>);
 
@@ -28,7 +29,9 @@ impl DeclarationFiles {
     /// The declarations the program was built with.
     pub fn built_in() -> Self {
         static FILES: LazyLock<DeclarationFiles> = LazyLock::new(|| {
-            let files = files::<BuiltInPipelines>("pipelines").into_iter().chain(files::<BuiltInSchemas>("schemas"));
+            let files = files::<BuiltInPipelines>("pipelines")
+                .into_iter()
+                .chain(files::<BuiltInSchemas>("schemas"));
             DeclarationFiles(Arc::new(files.collect()))
         });
         FILES.clone()
@@ -39,9 +42,16 @@ impl DeclarationFiles {
     /// # Errors
     /// `Config`, when it is no such folder; `Store`, naming the path that cannot be read.
     pub fn from_dir(root: &Path) -> Result<Self> {
-        let missing: Vec<&str> = ["pipelines", "schemas"].into_iter().filter(|folder| !root.join(folder).is_dir()).collect();
+        let missing: Vec<&str> = ["pipelines", "schemas"]
+            .into_iter()
+            .filter(|folder| !root.join(folder).is_dir())
+            .collect();
         if !missing.is_empty() {
-            let what = if root.is_dir() { format!("has no folder {}/", missing.join("/ and no ")) } else { "is no folder".to_owned() };
+            let what = if root.is_dir() {
+                format!("has no folder {}/", missing.join("/ and no "))
+            } else {
+                "is no folder".to_owned()
+            };
             return Err(Error::config(format!("--declarations {}: {what}", root.display()))
                 .hint("name a folder that holds pipelines/ and schemas/, such as `pubdata probe --write DIR` makes"));
         }
@@ -55,14 +65,23 @@ impl DeclarationFiles {
     /// The same files with some replaced or added, for trying a change.
     pub fn with(&self, changes: &[(&str, &str)]) -> Self {
         let mut files = (*self.0).clone();
-        files.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())));
+        files.extend(
+            changes
+                .iter()
+                .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())),
+        );
         Self(Arc::new(files))
     }
 
-    /// The TOML files below a folder, in path order. Bytes that are not UTF-8 are replaced, so that the reader names the line.
+    /// The TOML files below a folder, in path order. Bytes that are not UTF-8 are replaced, so that
+    /// the reader names the line.
     pub fn toml_below(&self, root: &str) -> Vec<(&str, Cow<'_, str>)> {
         let is_toml = |path: &str| path.starts_with(root) && path.ends_with(".toml");
-        self.0.iter().filter(|(path, _)| is_toml(path)).map(|(path, bytes)| (path.as_str(), String::from_utf8_lossy(bytes))).collect()
+        self.0
+            .iter()
+            .filter(|(path, _)| is_toml(path))
+            .map(|(path, bytes)| (path.as_str(), String::from_utf8_lossy(bytes)))
+            .collect()
     }
 
     /// Writes all files below a folder, which is made.
@@ -110,7 +129,11 @@ pub struct Finding {
 
 impl std::fmt::Display for Finding {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}:{}: {}: {}", self.file, self.line, self.key, self.message)
+        write!(
+            formatter,
+            "{}:{}: {}: {}",
+            self.file, self.line, self.key, self.message
+        )
     }
 }
 
@@ -126,7 +149,8 @@ pub enum TablePath<'a> {
 }
 
 impl Finding {
-    /// A finding at a key of a table; at the table's own line when the key is not there, or is empty. `listing.per` is a key of the table's own table.
+    /// A finding at a key of a table; at the table's own line when the key is not there, or is
+    /// empty. `listing.per` is a key of the table's own table.
     pub fn at(file: &str, text: &str, place: TablePath<'_>, key: &str, message: String) -> Self {
         let (table, header, number) = match place {
             TablePath::Top => ("", String::new(), 0),
@@ -134,35 +158,70 @@ impl Finding {
             TablePath::Nth(name, number) => (name, format!("[[{name}]]"), number),
         };
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        let start = if table.is_empty() { Some(0) } else { (0..lines.len()).filter(|line| lines[*line].starts_with(&header)).nth(number) }.unwrap_or(0);
+        let start = if table.is_empty() {
+            Some(0)
+        } else {
+            (0..lines.len())
+                .filter(|line| lines[*line].starts_with(&header))
+                .nth(number)
+        }
+        .unwrap_or(0);
         let first = start + usize::from(!table.is_empty());
         let line_of = |first: usize, key: &str| {
-            let length = lines[first..].iter().take_while(|line| !line.starts_with('[')).count();
+            let length = lines[first..]
+                .iter()
+                .take_while(|line| !line.starts_with('['))
+                .count();
             (first..first + length).find(|line| key_of(lines[*line]) == Some(key))
         };
         let line_below = || {
             let (inner, key) = key.split_once('.')?;
             let inner = format!("[{}]", dotted(table, inner));
-            let mut of_table = (first..lines.len()).take_while(|line| table.is_empty() || !lines[*line].starts_with(&header));
+            let mut of_table = (first..lines.len())
+                .take_while(|line| table.is_empty() || !lines[*line].starts_with(&header));
             let start = of_table.find(|line| lines[*line].starts_with(&inner))?;
             Some(line_of(start + 1, key).unwrap_or(start))
         };
         // A table that is written in one line.
         let line_of_table = || line_of(first, key.split_once('.')?.0);
-        let line = line_of(first, key).or_else(line_below).or_else(line_of_table).unwrap_or(start);
-        Self { file: file.to_owned(), line: line + 1, key: dotted(table, key), message }
+        let line = line_of(first, key)
+            .or_else(line_below)
+            .or_else(line_of_table)
+            .unwrap_or(start);
+        Self {
+            file: file.to_owned(),
+            line: line + 1,
+            key: dotted(table, key),
+            message,
+        }
     }
 
     /// A syntax or type error of the TOML reader.
     pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count());
+        let line = error.span().map_or(0, |span| {
+            text[..span.start.min(text.len())].matches('\n').count()
+        });
         // What is missing at the end is told at the last line there is.
         let line = line.min(lines.len().saturating_sub(1));
-        let table = lines.iter().take(line + 1).rfind(|line| line.starts_with('[')).map_or("", |header| header.trim_matches(['[', ']']));
-        let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let key = missing.or_else(|| key_of(lines.get(line)?)).unwrap_or_default();
-        Self { file: file.to_owned(), line: line + 1, key: dotted(table, key), message: error.message().to_owned() }
+        let table = lines
+            .iter()
+            .take(line + 1)
+            .rfind(|line| line.starts_with('['))
+            .map_or("", |header| header.trim_matches(['[', ']']));
+        let missing = error
+            .message()
+            .strip_prefix("missing field `")
+            .and_then(|rest| rest.split('`').next());
+        let key = missing
+            .or_else(|| key_of(lines.get(line)?))
+            .unwrap_or_default();
+        Self {
+            file: file.to_owned(),
+            line: line + 1,
+            key: dotted(table, key),
+            message: error.message().to_owned(),
+        }
     }
 }
 
@@ -174,23 +233,39 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 fn dotted(table: &str, key: &str) -> String {
-    [table, key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
+    [table, key]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(".")
 }
 
 /// `pipelines/census/acs5.toml` → `census.acs5`.
 pub fn id_of_path(path: &str, root: &str) -> String {
-    path.trim_start_matches(root).trim_start_matches('/').trim_end_matches(".toml").replace('/', ".")
+    path.trim_start_matches(root)
+        .trim_start_matches('/')
+        .trim_end_matches(".toml")
+        .replace('/', ".")
 }
 
 fn files<E: rust_embed::RustEmbed>(root: &str) -> Vec<(String, Cow<'static, [u8]>)> {
     let read = |path: &str| E::get(path).map(|file| file.data);
-    E::iter().filter_map(|path| Some((format!("{root}/{path}"), read(&path)?))).collect()
+    E::iter()
+        .filter_map(|path| Some((format!("{root}/{path}"), read(&path)?)))
+        .collect()
 }
 
-fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Cow<'static, [u8]>>) -> Result<()> {
+fn collect(
+    folder: &Path,
+    name: &str,
+    files: &mut BTreeMap<String, Cow<'static, [u8]>>,
+) -> Result<()> {
     for entry in std::fs::read_dir(folder).at("read folder", folder)? {
         let path = entry.at("read folder", folder)?.path();
-        let name = format!("{name}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+        let name = format!(
+            "{name}/{}",
+            path.file_name().unwrap_or_default().to_string_lossy()
+        );
         if path.is_dir() {
             collect(&path, &name, files)?;
         } else {

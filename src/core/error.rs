@@ -1,5 +1,6 @@
-//! Failures of the program, as opposed to findings about data (see `issue`). One opaque error type for the whole crate: a kind
-//! that decides the exit code, a message, the places it passed through, and a way out when there is one.
+//! Failures of the program, as opposed to findings about data (see `issue`). One opaque error type
+//! for the whole crate: a kind that decides the exit code, a message, the places it passed through,
+//! and a way out when there is one.
 
 use std::fmt;
 
@@ -54,7 +55,12 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// A failure of the given kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), context: Vec::new(), hint: None }
+        Self {
+            kind,
+            message: message.into(),
+            context: Vec::new(),
+            hint: None,
+        }
     }
 
     pub fn config(message: impl Into<String>) -> Self {
@@ -77,7 +83,8 @@ impl Error {
         Self::new(ErrorKind::Store, message)
     }
 
-    /// Adds the place the failure passed through (a dataset, a file, a member); the outermost is printed first.
+    /// Adds the place the failure passed through (a dataset, a file, a member); the outermost is
+    /// printed first.
     pub fn context(mut self, place: impl Into<String>) -> Self {
         self.context.push(place.into());
         self
@@ -149,34 +156,63 @@ pub trait IoExt<T> {
 
 impl<T> IoExt<T> for std::io::Result<T> {
     fn at(self, action: &str, path: &std::path::Path) -> Result<T> {
-        self.map_err(|error| Error { hint: io_hint(&error).map(str::to_owned), ..Error::store(format!("cannot {action} {}: {error}", path.display())) })
+        self.map_err(|error| Error {
+            hint: io_hint(&error).map(str::to_owned),
+            ..Error::store(format!("cannot {action} {}: {error}", path.display()))
+        })
     }
 }
 
 /// "Too many open files", of the process and of the system.
 const NO_FILES_LEFT: [i32; 2] = [24, 23];
 
-/// The failure of ours that a foreign error comes from: that this process may not open more files and connections.
+/// The failure of ours that a foreign error comes from: that this process may not open more files
+/// and connections.
 pub fn want_of_files(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    let refused = |cause: &&std::io::Error| cause.raw_os_error().is_some_and(|code| NO_FILES_LEFT.contains(&code));
-    let cause = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).find(refused)?;
-    Some(Error { hint: io_hint(cause).map(str::to_owned), ..Error::store(format!("cannot open a connection: {cause}")) })
+    let refused = |cause: &&std::io::Error| {
+        cause
+            .raw_os_error()
+            .is_some_and(|code| NO_FILES_LEFT.contains(&code))
+    };
+    let cause = causes
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .find(refused)?;
+    Some(Error {
+        hint: io_hint(cause).map(str::to_owned),
+        ..Error::store(format!("cannot open a connection: {cause}"))
+    })
 }
 
 /// Returns what an operator can do about a system call that was refused, when known.
 pub fn io_hint(error: &std::io::Error) -> Option<&'static str> {
-    use std::io::ErrorKind::{AlreadyExists, FileTooLarge, NotADirectory, NotSeekable, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    use std::io::ErrorKind::{
+        AlreadyExists, FileTooLarge, NotADirectory, NotSeekable, PermissionDenied, QuotaExceeded,
+        ReadOnlyFilesystem, StorageFull,
+    };
     match error.kind() {
-        StorageFull | QuotaExceeded | FileTooLarge => {
-            Some("make room there (`pubdata releases prune` deletes old releases) or raise the quota, then run again")
+        StorageFull | QuotaExceeded | FileTooLarge => Some(
+            "make room there (`pubdata releases prune` deletes old releases) or raise the quota, then run again",
+        ),
+        PermissionDenied => Some(
+            "the user that runs pubdata needs the right to it: look at owner and mode of the file and of its folder",
+        ),
+        AlreadyExists | NotADirectory => {
+            Some("something else stands in the place of a folder: move it away")
         }
-        PermissionDenied => Some("the user that runs pubdata needs the right to it: look at owner and mode of the file and of its folder"),
-        AlreadyExists | NotADirectory => Some("something else stands in the place of a folder: move it away"),
-        NotSeekable => Some("something else stands in the place of a file: move it away, and put the file back from a backup if it was one"),
-        ReadOnlyFilesystem => Some("the disk is mounted for reading only: look at `mount` and at the system's log"),
-        _ if error.raw_os_error().is_some_and(|code| NO_FILES_LEFT.contains(&code)) => {
-            Some("raise the limit of open files: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit")
+        NotSeekable => Some(
+            "something else stands in the place of a file: move it away, and put the file back from a backup if it was one",
+        ),
+        ReadOnlyFilesystem => {
+            Some("the disk is mounted for reading only: look at `mount` and at the system's log")
+        }
+        _ if error
+            .raw_os_error()
+            .is_some_and(|code| NO_FILES_LEFT.contains(&code)) =>
+        {
+            Some(
+                "raise the limit of open files: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit",
+            )
         }
         _ => None,
     }

@@ -1,4 +1,5 @@
-//! Findings about data. A finding never stops the program by itself: the declared share of findings does.
+//! Findings about data. A finding never stops the program by itself: the declared share of findings
+//! does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,12 +21,14 @@ pub enum Severity {
 /// Code of a mapped column of a source in which no row has a value.
 pub const EMPTY_COLUMN: &str = "empty_column";
 
-/// A finding about a source as a whole, such as a column that is new. It stays with the build until a person has seen to it.
+/// A finding about a source as a whole, such as a column that is new. It stays with the build until
+/// a person has seen to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SourceFinding {
     /// The source.
     pub source_id: String,
-    /// Machine-readable name in snake case, such as `new_column` or `file_missing`; docs/OPERATIONS.md lists them.
+    /// Machine-readable name in snake case, such as `new_column` or `file_missing`;
+    /// docs/OPERATIONS.md lists them.
     pub code: String,
     /// What was seen, and what to do about it; readable alone.
     pub detail: String,
@@ -33,10 +36,15 @@ pub struct SourceFinding {
 
 impl SourceFinding {
     pub fn new(source_id: &str, code: &str, detail: String) -> Self {
-        Self { source_id: source_id.to_owned(), code: code.to_owned(), detail }
+        Self {
+            source_id: source_id.to_owned(),
+            code: code.to_owned(),
+            detail,
+        }
     }
 
-    /// Whether somebody has to see to it. Some lists have columns that nobody fills: worth a look once, no alarm each night.
+    /// Whether somebody has to see to it. Some lists have columns that nobody fills: worth a look
+    /// once, no alarm each night.
     pub fn needs_attention(&self) -> bool {
         self.code != EMPTY_COLUMN
     }

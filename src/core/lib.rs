@@ -1,5 +1,6 @@
-//! Turns the files of `pipelines/` and `schemas/` into checked declarations and contracts, and holds the types that every other member speaks in:
-//! ids, errors, findings, provenance, names in canonical form. Reads no snapshot and no release; knows no agency.
+//! Turns the files of `pipelines/` and `schemas/` into checked declarations and contracts, and
+//! holds the types that every other member speaks in: ids, errors, findings, provenance, names in
+//! canonical form. Reads no snapshot and no release; knows no agency.
 
 pub mod canonical;
 pub mod contract;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Whether a terminal obeys a character, or shows others in another place or not at all because of it: control characters and format characters of Unicode.
+/// Whether a terminal obeys a character, or shows others in another place or not at all because of
+/// it: control characters and format characters of Unicode.
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -21,7 +22,8 @@ pub fn is_unprintable(character: char) -> bool {
         )
 }
 
-/// The text with what a terminal would obey in it escaped, line breaks and tabs too: `\n`, `\u{1b}`.
+/// The text with what a terminal would obey in it escaped, line breaks and tabs too: `\n`,
+/// `\u{1b}`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);
@@ -43,10 +45,25 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
-        assert_eq!(printable("Peñasco 日本 👍 \\ \"a\""), "Peñasco 日本 👍 \\ \"a\"");
-        assert_eq!(printable("\u{1b}]0;title\u{7}\u{9b}2J\u{7f}"), "\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{7f}");
+        assert_eq!(
+            printable("Peñasco 日本 👍 \\ \"a\""),
+            "Peñasco 日本 👍 \\ \"a\""
+        );
+        assert_eq!(
+            printable("\u{1b}]0;title\u{7}\u{9b}2J\u{7f}"),
+            "\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{7f}"
+        );
         assert_eq!(printable("a\tb\r\nc"), "a\\tb\\r\\nc");
-        for hidden in ["\u{200e}", "\u{202a}", "\u{202e}", "\u{2066}", "\u{2069}", "\u{61c}", "\u{feff}", "\u{e0041}"] {
+        for hidden in [
+            "\u{200e}",
+            "\u{202a}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{2069}",
+            "\u{61c}",
+            "\u{feff}",
+            "\u{e0041}",
+        ] {
             assert!(printable(hidden).is_ascii(), "{hidden:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! Takes the body of an answer into a partial download, unpacked where the server packed it on the way although it was asked not to.
+//! Takes the body of an answer into a partial download, unpacked where the server packed it on the
+//! way although it was asked not to.
 
 use std::io::{self, Write};
 
@@ -30,7 +31,10 @@ impl Coding {
     /// # Errors
     /// The text, when it names a coding that is not known or more than one.
     pub(super) fn parse(header: &str) -> Result<Option<Self>, &str> {
-        let mut codings = header.split(',').map(str::trim).filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"));
+        let mut codings = header
+            .split(',')
+            .map(str::trim)
+            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"));
         let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
             None => None,
             Some("gzip" | "x-gzip") => Some(Self::Gzip),
@@ -38,7 +42,11 @@ impl Coding {
             Some("br") => Some(Self::Brotli),
             Some(_) => return Err(header),
         };
-        if codings.next().is_some() { Err(header) } else { Ok(coding) }
+        if codings.next().is_some() {
+            Err(header)
+        } else {
+            Ok(coding)
+        }
     }
 
     fn name(self) -> &'static str {
@@ -51,13 +59,23 @@ impl Coding {
 }
 
 /// Takes a body as it comes, at most `max_bytes` of the file.
-pub(super) async fn take(mut response: Response, max_bytes: u64, partial: &mut Partial, progress: &dyn FetchProgress) -> Result<(), Failure> {
+pub(super) async fn take(
+    mut response: Response,
+    max_bytes: u64,
+    partial: &mut Partial,
+    progress: &dyn FetchProgress,
+) -> Result<(), Failure> {
     let total_bytes = partial.of().and_then(|of| of.total_bytes);
     let of_total = total_bytes.map_or_else(String::new, |total_bytes| format!(" of {total_bytes}"));
     loop {
         let chunk = response.chunk().await;
-        let chunk =
-            chunk.map_err(|error| Failure::again(Error::fetch(format!("the transfer broke after {}{of_total} bytes: {}", partial.len(), causes(error)))))?;
+        let chunk = chunk.map_err(|error| {
+            Failure::again(Error::fetch(format!(
+                "the transfer broke after {}{of_total} bytes: {}",
+                partial.len(),
+                causes(error)
+            )))
+        })?;
         let Some(chunk) = chunk else { break };
         if partial.len() + chunk.len() as u64 > max_bytes {
             let size_bytes = partial.len() + chunk.len() as u64;
@@ -68,15 +86,19 @@ pub(super) async fn take(mut response: Response, max_bytes: u64, partial: &mut P
         progress.advanced(chunk.len() as u64);
     }
     match total_bytes {
-        Some(total_bytes) if partial.len() < total_bytes => {
-            Err(Failure::again(Error::fetch(format!("the transfer ended after {}{of_total} bytes", partial.len()))))
-        }
-        Some(total_bytes) if partial.len() > total_bytes => Err(restarted(partial, "the server sent more bytes than it announced")),
+        Some(total_bytes) if partial.len() < total_bytes => Err(Failure::again(Error::fetch(
+            format!("the transfer ended after {}{of_total} bytes", partial.len()),
+        ))),
+        Some(total_bytes) if partial.len() > total_bytes => Err(restarted(
+            partial,
+            "the server sent more bytes than it announced",
+        )),
         _ => Ok(()),
     }
 }
 
-/// Takes a packed body and unpacks it. What came before a transfer broke is of no use: the next one begins at the beginning.
+/// Takes a packed body and unpacks it. What came before a transfer broke is of no use: the next one
+/// begins at the beginning.
 pub(super) async fn take_packed(
     mut response: Response,
     coding: Coding,
@@ -84,18 +106,40 @@ pub(super) async fn take_packed(
     partial: &mut Partial,
     progress: &dyn FetchProgress,
 ) -> Result<(), Failure> {
-    let unpacked = unpack(&mut response, coding, Sink { partial, max_bytes, failure: None }, progress).await;
+    let unpacked = unpack(
+        &mut response,
+        coding,
+        Sink {
+            partial,
+            max_bytes,
+            failure: None,
+        },
+        progress,
+    )
+    .await;
     if unpacked.is_err() {
         partial.restart()?;
     }
     unpacked
 }
 
-async fn unpack(response: &mut Response, coding: Coding, sink: Sink<'_>, progress: &dyn FetchProgress) -> Result<(), Failure> {
+async fn unpack(
+    response: &mut Response,
+    coding: Coding,
+    sink: Sink<'_>,
+    progress: &dyn FetchProgress,
+) -> Result<(), Failure> {
     let mut unpacking = Unpacking::Waiting(coding, sink);
     loop {
-        let chunk = response.chunk().await.map_err(|error| Failure::again(Error::fetch(format!("the transfer broke: {}", causes(error)))))?;
-        let Some(chunk) = chunk else { return unpacking.finish() };
+        let chunk = response.chunk().await.map_err(|error| {
+            Failure::again(Error::fetch(format!(
+                "the transfer broke: {}",
+                causes(error)
+            )))
+        })?;
+        let Some(chunk) = chunk else {
+            return unpacking.finish();
+        };
         let before = unpacking.sink().partial.len();
         unpacking = unpacking.take(&chunk)?;
         progress.advanced(unpacking.sink().partial.len() - before);
@@ -121,7 +165,11 @@ struct Sink<'a> {
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let size_bytes = self.partial.len() + bytes.len() as u64;
-        let written = if size_bytes > self.max_bytes { Err(check::too_large(size_bytes, self.max_bytes)) } else { self.partial.write(bytes) };
+        let written = if size_bytes > self.max_bytes {
+            Err(check::too_large(size_bytes, self.max_bytes))
+        } else {
+            self.partial.write(bytes)
+        };
         written.map(|()| bytes.len()).map_err(|error| {
             self.failure = Some(error);
             io::Error::other("not written")
@@ -133,7 +181,8 @@ impl Write for Sink<'_> {
     }
 }
 
-/// Unpacks `deflate` to the end that the stream itself has: `flate2`'s writers take one that breaks off for whole.
+/// Unpacks `deflate` to the end that the stream itself has: `flate2`'s writers take one that breaks
+/// off for whole.
 struct Inflating<'a> {
     stream: Decompress,
     buffer: Vec<u8>,
@@ -143,14 +192,25 @@ struct Inflating<'a> {
 
 impl<'a> Inflating<'a> {
     fn new(stream: Decompress, sink: Sink<'a>) -> Self {
-        Self { stream, buffer: vec![0; BUFFER_BYTES], sink, is_at_end: false }
+        Self {
+            stream,
+            buffer: vec![0; BUFFER_BYTES],
+            sink,
+            is_at_end: false,
+        }
     }
 
     fn take(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !self.is_at_end {
             let (taken, made) = (self.stream.total_in(), self.stream.total_out());
-            let status = self.stream.decompress(bytes, &mut self.buffer, FlushDecompress::None).map_err(io::Error::other)?;
-            let (taken, made) = ((self.stream.total_in() - taken) as usize, (self.stream.total_out() - made) as usize);
+            let status = self
+                .stream
+                .decompress(bytes, &mut self.buffer, FlushDecompress::None)
+                .map_err(io::Error::other)?;
+            let (taken, made) = (
+                (self.stream.total_in() - taken) as usize,
+                (self.stream.total_out() - made) as usize,
+            );
             self.sink.write_all(&self.buffer[..made])?;
             bytes = &bytes[taken..];
             self.is_at_end = status == Status::StreamEnd;
@@ -161,11 +221,19 @@ impl<'a> Inflating<'a> {
                 return Err(io::Error::other("the stream goes no further"));
             }
         }
-        if bytes.is_empty() { Ok(()) } else { Err(io::Error::other("there are bytes behind its end")) }
+        if bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(io::Error::other("there are bytes behind its end"))
+        }
     }
 
     fn finish(&self) -> io::Result<()> {
-        if self.is_at_end { Ok(()) } else { Err(io::Error::other("it breaks off")) }
+        if self.is_at_end {
+            Ok(())
+        } else {
+            Err(io::Error::other("it breaks off"))
+        }
     }
 }
 
@@ -181,10 +249,17 @@ impl<'a> Unpacking<'a> {
     fn take(self, bytes: &[u8]) -> Result<Self, Failure> {
         let mut started = match (self, bytes.first()) {
             (Self::Waiting(Coding::Gzip, sink), Some(_)) => Self::Gzip(MultiGzDecoder::new(sink)),
-            (Self::Waiting(Coding::Brotli, sink), Some(_)) => Self::Brotli(Box::new(DecompressorWriter::new(sink, BUFFER_BYTES))),
-            // RFC 9110 means the zlib form, whose first byte has 8 in its low half; some servers send the raw one.
-            (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => Self::Deflate(Inflating::new(Decompress::new(true), sink)),
-            (Self::Waiting(Coding::Deflate, sink), Some(_)) => Self::Deflate(Inflating::new(Decompress::new(false), sink)),
+            (Self::Waiting(Coding::Brotli, sink), Some(_)) => {
+                Self::Brotli(Box::new(DecompressorWriter::new(sink, BUFFER_BYTES)))
+            }
+            // RFC 9110 means the zlib form, whose first byte has 8 in its low half; some servers
+            // send the raw one.
+            (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => {
+                Self::Deflate(Inflating::new(Decompress::new(true), sink))
+            }
+            (Self::Waiting(Coding::Deflate, sink), Some(_)) => {
+                Self::Deflate(Inflating::new(Decompress::new(false), sink))
+            }
             (unpacking, _) => unpacking,
         };
         let written = match &mut started {
@@ -225,7 +300,10 @@ impl<'a> Unpacking<'a> {
         };
         match self.sink().failure.take() {
             Some(error) => error.into(),
-            None => Failure::again(Error::fetch(format!("what the server sent as {} cannot be unpacked: {error}", coding.name()))),
+            None => Failure::again(Error::fetch(format!(
+                "what the server sent as {} cannot be unpacked: {error}",
+                coding.name()
+            ))),
         }
     }
 }
@@ -236,10 +314,25 @@ pub mod fuzzing {
     use super::{Coding, Sink, Unpacking};
     use pubdata_store::Partial;
 
-    /// Unpacks pieces of a body as they would come; says whether they were whole. The bytes are in the download.
-    pub fn unpack(content_encoding: &str, pieces: &[&[u8]], max_bytes: u64, partial: &mut Partial) -> bool {
-        let Ok(Some(coding)) = Coding::parse(content_encoding) else { return false };
-        let mut unpacking = Unpacking::Waiting(coding, Sink { partial, max_bytes, failure: None });
+    /// Unpacks pieces of a body as they would come; says whether they were whole. The bytes are in
+    /// the download.
+    pub fn unpack(
+        content_encoding: &str,
+        pieces: &[&[u8]],
+        max_bytes: u64,
+        partial: &mut Partial,
+    ) -> bool {
+        let Ok(Some(coding)) = Coding::parse(content_encoding) else {
+            return false;
+        };
+        let mut unpacking = Unpacking::Waiting(
+            coding,
+            Sink {
+                partial,
+                max_bytes,
+                failure: None,
+            },
+        );
         for piece in pieces {
             unpacking = match unpacking.take(piece) {
                 Ok(unpacking) => unpacking,

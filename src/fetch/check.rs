@@ -1,5 +1,5 @@
-//! Tells whether bytes that came are the file asked for, and no web page, report of an error, cut archive, or file of the wrong size. The
-//! members of an archive are not looked at.
+//! Tells whether bytes that came are the file asked for, and no web page, report of an error, cut
+//! archive, or file of the wrong size. The members of an archive are not looked at.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -20,20 +20,34 @@ const TAIL_BYTES: u64 = 65_535 + 22;
 pub(super) const NOT_THE_FILE_HINT: &str = "open the URL in a browser: the publisher may have moved the file or be down; the last good snapshot stays in use";
 
 /// What to do about a person's file that is not the publisher's.
-const BY_HAND_HINT: &str =
-    "nothing was taken: open the file in an editor; if it is not the list, download it again and save the file itself, not the page that links to it";
+const BY_HAND_HINT: &str = "nothing was taken: open the file in an editor; if it is not the list, download it again and save the file itself, not the page that links to it";
 
-/// Refuses a content type that no bulk file has. Servers label files carelessly, so that only what cannot be right is refused.
+/// Refuses a content type that no bulk file has. Servers label files carelessly, so that only what
+/// cannot be right is refused.
 ///
 /// # Errors
 /// `Fetch`, naming the type.
 pub(super) fn content_type(content_type: &str) -> Result<()> {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     if ["text/html", "application/xhtml+xml"].contains(&essence.as_str()) {
-        return Err(Error::fetch(format!("the server sent a web page (content type {essence}) in place of the file")).hint(NOT_THE_FILE_HINT));
+        return Err(Error::fetch(format!(
+            "the server sent a web page (content type {essence}) in place of the file"
+        ))
+        .hint(NOT_THE_FILE_HINT));
     }
-    if ["image/", "video/", "audio/", "font/"].iter().any(|kind| essence.starts_with(kind)) {
-        return Err(Error::fetch(format!("the server sent content type {essence} in place of the file")).hint(NOT_THE_FILE_HINT));
+    if ["image/", "video/", "audio/", "font/"]
+        .iter()
+        .any(|kind| essence.starts_with(kind))
+    {
+        return Err(Error::fetch(format!(
+            "the server sent content type {essence} in place of the file"
+        ))
+        .hint(NOT_THE_FILE_HINT));
     }
     Ok(())
 }
@@ -45,14 +59,17 @@ pub(super) fn content_type(content_type: &str) -> Result<()> {
 pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()> {
     kind(path, request)?;
     match std::fs::metadata(path).at("read", path)?.len() {
-        size_bytes if size_bytes < request.min_bytes && !is_sample => {
-            Err(Error::fetch(format!("the file has {size_bytes} bytes, fewer than the {} declared as `min_bytes`", request.min_bytes)).hint(NOT_THE_FILE_HINT))
-        }
+        size_bytes if size_bytes < request.min_bytes && !is_sample => Err(Error::fetch(format!(
+            "the file has {size_bytes} bytes, fewer than the {} declared as `min_bytes`",
+            request.min_bytes
+        ))
+        .hint(NOT_THE_FILE_HINT)),
         _ => Ok(()),
     }
 }
 
-/// Whether a file shows by its own end that it is whole: an archive by its end record, JSON by its last bracket, text by the end of its last line.
+/// Whether a file shows by its own end that it is whole: an archive by its end record, JSON by its
+/// last bracket, text by the end of its last line.
 ///
 /// # Errors
 /// `Store`, when our own file cannot be read.
@@ -63,20 +80,26 @@ pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
     }
     let mut file = File::open(path).at("open", path)?;
     let size_bytes = file.metadata().at("read", path)?.len();
-    file.seek(SeekFrom::Start(size_bytes.saturating_sub(16))).at("read", path)?;
+    file.seek(SeekFrom::Start(size_bytes.saturating_sub(16)))
+        .at("read", path)?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail).at("read", path)?;
-    Ok(tail.ends_with(b"\n") || tail.ends_with(b"\r") || tail.trim_ascii_end().ends_with(b"</html>"))
+    Ok(tail.ends_with(b"\n")
+        || tail.ends_with(b"\r")
+        || tail.trim_ascii_end().ends_with(b"</html>"))
 }
 
-/// Checks a file that a person downloaded from an address like one that a program did. A sample is none: what is imported counts for every run.
+/// Checks a file that a person downloaded from an address like one that a program did. A sample is
+/// none: what is imported counts for every run.
 ///
 /// # Errors
 /// As for [`file`], with what a person can do.
 pub(super) fn file_by_hand(path: &Path, request: &Request, url: &str) -> Result<()> {
     kind(path, request).map_err(|error| error.hint(BY_HAND_HINT))?;
     match std::fs::metadata(path).at("read", path)?.len() {
-        size_bytes if size_bytes < request.min_bytes => Err(too_small_by_hand(size_bytes, request, url)),
+        size_bytes if size_bytes < request.min_bytes => {
+            Err(too_small_by_hand(size_bytes, request, url))
+        }
         _ => Ok(()),
     }
 }
@@ -92,25 +115,40 @@ fn kind(path: &Path, request: &Request) -> Result<()> {
         return Err(too_large(size_bytes, request.max_bytes));
     }
     let mut head = Vec::new();
-    (&mut file).take(HEAD_BYTES).read_to_end(&mut head).at("read", path)?;
-    file.seek(SeekFrom::Start(size_bytes.saturating_sub(TAIL_BYTES))).at("read", path)?;
+    (&mut file)
+        .take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .at("read", path)?;
+    file.seek(SeekFrom::Start(size_bytes.saturating_sub(TAIL_BYTES)))
+        .at("read", path)?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail).at("read", path)?;
     if is_html(&head) && !request.is_page {
         return refuse("the file is a web page (it begins as HTML)".to_owned());
     }
     if request.is_archive && !head.starts_with(b"PK\x03\x04") {
-        return refuse(format!("the file is not a ZIP archive: it begins with {}", shown(&head)));
+        return refuse(format!(
+            "the file is not a ZIP archive: it begins with {}",
+            shown(&head)
+        ));
     }
     if request.is_archive && !has_end_record(&tail, size_bytes) {
         return refuse("the ZIP archive has no end record: it is cut short or damaged".to_owned());
     }
     let first = start_of_text(&head).first();
     if request.is_json && !matches!(first, Some(b'[' | b'{')) {
-        return refuse(format!("the file is not JSON: it begins with {}", shown(&head)));
+        return refuse(format!(
+            "the file is not JSON: it begins with {}",
+            shown(&head)
+        ));
     }
     let last = tail.trim_ascii_end().last();
-    if request.is_json && !matches!((first, last), (Some(b'['), Some(b']')) | (Some(b'{'), Some(b'}'))) {
+    if request.is_json
+        && !matches!(
+            (first, last),
+            (Some(b'['), Some(b']')) | (Some(b'{'), Some(b'}'))
+        )
+    {
         return refuse("the JSON text is cut short: its last bracket is missing".to_owned());
     }
     if let Some(reported) = reported_error(path, request)? {
@@ -129,8 +167,8 @@ pub(super) struct ReportedError {
     pub(super) is_passing: bool,
 }
 
-/// Reads a service's report of an error that came with status 200, as ArcGIS (`{"error": {"code": 400, "message": …}}`) and CKAN
-/// (`{"success": false, "error": {…}}`) send.
+/// Reads a service's report of an error that came with status 200, as ArcGIS (`{"error": {"code":
+/// 400, "message": …}}`) and CKAN (`{"success": false, "error": {…}}`) send.
 ///
 /// # Errors
 /// `Store`, when our own file cannot be read.
@@ -156,14 +194,38 @@ fn report_in(document: &Value) -> Option<ReportedError> {
     let text = |name: &str| match details.get(name)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
-        Value::Array(values) => Some(values.iter().filter_map(Value::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")),
+        Value::Array(values) => Some(
+            values
+                .iter()
+                .filter_map(Value::as_str)
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join(" "),
+        ),
         _ => None,
     };
     let code = text("code");
-    let is_passing = code.as_deref().is_some_and(|code| ["408", "429", "500", "502", "503", "504"].contains(&code));
-    let words: Vec<String> =
-        [code, text("__type"), text("message"), text("error"), text("details")].into_iter().flatten().filter(|word| !word.is_empty()).collect();
-    Some(ReportedError { message: format!("the server answered 200 OK and reports an error: {}", words.join(" ")), is_passing })
+    let is_passing = code
+        .as_deref()
+        .is_some_and(|code| ["408", "429", "500", "502", "503", "504"].contains(&code));
+    let words: Vec<String> = [
+        code,
+        text("__type"),
+        text("message"),
+        text("error"),
+        text("details"),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|word| !word.is_empty())
+    .collect();
+    Some(ReportedError {
+        message: format!(
+            "the server answered 200 OK and reports an error: {}",
+            words.join(" ")
+        ),
+        is_passing,
+    })
 }
 
 /// The refusal of a file above the declared size.
@@ -175,7 +237,8 @@ pub(super) fn too_large(size_bytes: u64, max_bytes: u64) -> Error {
 /// A person's file below the source's floor.
 fn too_small_by_hand(size_bytes: u64, request: &Request, url: &str) -> Error {
     let floor = request.min_bytes;
-    let place = super::mirror_path(url).map_or_else(|_| String::new(), |path| format!(" as DIR/{path}"));
+    let place =
+        super::mirror_path(url).map_or_else(|_| String::new(), |path| format!(" as DIR/{path}"));
     Error::fetch(format!("the file has {size_bytes} bytes, fewer than the {floor} declared as `min_bytes` of `{}`", request.source_id)).hint(format!(
         "if the download broke off, download it again; a sample is not imported but put on a mirror of samples{place}, for `pubdata run --mirror DIR`; \
          if the whole file is as small as that, lower `min_bytes` in the declaration"
@@ -183,31 +246,53 @@ fn too_small_by_hand(size_bytes: u64, request: &Request, url: &str) -> Error {
 }
 
 fn start_of_text(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start()
+    bytes
+        .strip_prefix(b"\xEF\xBB\xBF")
+        .unwrap_or(bytes)
+        .trim_ascii_start()
 }
 
-/// Whether bytes begin as a web page, after byte order mark, white space, XML declaration and comments.
+/// Whether bytes begin as a web page, after byte order mark, white space, XML declaration and
+/// comments.
 pub fn is_html(head: &[u8]) -> bool {
     let mut rest = start_of_text(head);
-    for (opening, closing) in [(&b"<?xml"[..], &b"?>"[..]), (b"<!--", b"-->"), (b"<!--", b"-->")] {
+    for (opening, closing) in [
+        (&b"<?xml"[..], &b"?>"[..]),
+        (b"<!--", b"-->"),
+        (b"<!--", b"-->"),
+    ] {
         if rest.starts_with(opening) {
-            let end = memchr::memmem::find(rest, closing).map_or(rest.len(), |at| at + closing.len());
+            let end =
+                memchr::memmem::find(rest, closing).map_or(rest.len(), |at| at + closing.len());
             rest = rest[end..].trim_ascii_start();
         }
     }
-    [&b"<!doctype html"[..], b"<html"].iter().any(|opening| rest.get(..opening.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(opening)))
+    [&b"<!doctype html"[..], b"<html"].iter().any(|opening| {
+        rest.get(..opening.len())
+            .is_some_and(|bytes| bytes.eq_ignore_ascii_case(opening))
+    })
 }
 
 /// Whether the tail of an archive holds an end record whose directory lies before it.
 fn has_end_record(tail: &[u8], size_bytes: u64) -> bool {
     memchr::memmem::rfind_iter(tail, b"PK\x05\x06").any(|at| {
-        let Some(record) = tail.get(at..at + 22) else { return false };
-        let number = |from: usize| u64::from(u32::from_le_bytes([record[from], record[from + 1], record[from + 2], record[from + 3]]));
+        let Some(record) = tail.get(at..at + 22) else {
+            return false;
+        };
+        let number = |from: usize| {
+            u64::from(u32::from_le_bytes([
+                record[from],
+                record[from + 1],
+                record[from + 2],
+                record[from + 3],
+            ]))
+        };
         let position = size_bytes - (tail.len() - at) as u64;
         let comment = usize::from(u16::from_le_bytes([record[20], record[21]]));
         let (directory_bytes, directory_at) = (number(12), number(16));
         // Archives above 4 GiB have these numbers in another record.
-        let is_64_bit = directory_at == u64::from(u32::MAX) || directory_bytes == u64::from(u32::MAX);
+        let is_64_bit =
+            directory_at == u64::from(u32::MAX) || directory_bytes == u64::from(u32::MAX);
         at + 22 + comment <= tail.len() && (is_64_bit || directory_at + directory_bytes <= position)
     })
 }
@@ -230,7 +315,13 @@ mod tests {
         ] {
             assert!(is_html(page.as_bytes()), "{page}");
         }
-        for file in ["GEO_ID|B01003_E001\n", "<?xml version=\"1.0\"?><rss>", "[[\"NAME\"]]", "<", ""] {
+        for file in [
+            "GEO_ID|B01003_E001\n",
+            "<?xml version=\"1.0\"?><rss>",
+            "[[\"NAME\"]]",
+            "<",
+            "",
+        ] {
             assert!(!is_html(file.as_bytes()), "{file}");
         }
     }
@@ -240,23 +331,46 @@ mod tests {
         for (document, expected) in [
             (
                 r#"{"error":{"code":400,"message":"Cannot perform query. Invalid query parameters.","details":["'where' clause is invalid"]}}"#,
-                Some(("400 Cannot perform query. Invalid query parameters. 'where' clause is invalid", false)),
+                Some((
+                    "400 Cannot perform query. Invalid query parameters. 'where' clause is invalid",
+                    false,
+                )),
             ),
-            (r#"{"error":{"code":504,"message":"Your request has timed out.","details":[]}}"#, Some(("504 Your request has timed out.", true))),
+            (
+                r#"{"error":{"code":504,"message":"Your request has timed out.","details":[]}}"#,
+                Some(("504 Your request has timed out.", true)),
+            ),
             (
                 r#"{"help":"https://example.org/api","success":false,"error":{"__type":"Not Found Error","message":"Not found: Resource was not found."}}"#,
                 Some(("Not Found Error Not found: Resource was not found.", false)),
             ),
-            (r#"{"code":"permission_denied","error":true,"message":"You must be logged in"}"#, Some(("permission_denied You must be logged in", false))),
+            (
+                r#"{"code":"permission_denied","error":true,"message":"You must be logged in"}"#,
+                Some(("permission_denied You must be logged in", false)),
+            ),
             (r#"{"success":false,"message":"no"}"#, Some(("no", false))),
-            (r#"{"error":"quota exceeded"}"#, Some(("quota exceeded", false))),
-            (r#"{"success":true,"result":{"total":1,"records":[{"error":"x"}]}}"#, None),
+            (
+                r#"{"error":"quota exceeded"}"#,
+                Some(("quota exceeded", false)),
+            ),
+            (
+                r#"{"success":true,"result":{"total":1,"records":[{"error":"x"}]}}"#,
+                None,
+            ),
             (r#"{"features":[],"error":null}"#, None),
             (r#"[{"error":{"code":1}}]"#, None),
             ("{", None),
         ] {
-            let reported = serde_json::from_str(document).ok().as_ref().and_then(report_in);
-            let reported = reported.as_ref().map(|reported| (reported.message.rsplit_once("error: ").unwrap().1, reported.is_passing));
+            let reported = serde_json::from_str(document)
+                .ok()
+                .as_ref()
+                .and_then(report_in);
+            let reported = reported.as_ref().map(|reported| {
+                (
+                    reported.message.rsplit_once("error: ").unwrap().1,
+                    reported.is_passing,
+                )
+            });
             assert_eq!(reported, expected, "{document}");
         }
     }

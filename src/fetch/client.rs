@@ -1,4 +1,5 @@
-//! Builds the network clients: who they say they are, whom they trust, the proxy, and where names may lead.
+//! Builds the network clients: who they say they are, whom they trust, the proxy, and where names
+//! may lead.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -27,10 +28,18 @@ pub struct ProxySettings {
 }
 
 impl ProxySettings {
-    /// The proxy of `HTTPS_PROXY` or `ALL_PROXY`, and the exceptions of `NO_PROXY`, in capitals or not.
+    /// The proxy of `HTTPS_PROXY` or `ALL_PROXY`, and the exceptions of `NO_PROXY`, in capitals or
+    /// not.
     pub fn from_environment() -> Self {
-        let first = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        Self { https: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]), except: first(&["NO_PROXY", "no_proxy"]) }
+        let first = |names: &[&str]| {
+            names
+                .iter()
+                .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        };
+        Self {
+            https: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
+            except: first(&["NO_PROXY", "no_proxy"]),
+        }
     }
 }
 
@@ -61,12 +70,29 @@ pub(super) struct Clients {
 
 impl Clients {
     /// # Errors
-    /// `Config`, when the contact cannot be sent, the proxy's address is none, or the authorities cannot be read.
+    /// `Config`, when the contact cannot be sent, the proxy's address is none, or the authorities
+    /// cannot be read.
     pub(super) fn new(settings: FetchSettings) -> Result<Self> {
         let user_agent = user_agent(settings.contact.as_deref())?;
-        let authorities = settings.ca_file.as_deref().map_or_else(|| Ok(Vec::new()), authorities)?;
-        let proxy = settings.proxy.https.as_deref().map(|address| proxy(address, settings.proxy.except.as_deref())).transpose()?;
-        Ok(Self { settings, user_agent, authorities, proxy, plain: OnceLock::new(), for_person: OnceLock::new(), for_server: OnceLock::new() })
+        let authorities = settings
+            .ca_file
+            .as_deref()
+            .map_or_else(|| Ok(Vec::new()), authorities)?;
+        let proxy = settings
+            .proxy
+            .https
+            .as_deref()
+            .map(|address| proxy(address, settings.proxy.except.as_deref()))
+            .transpose()?;
+        Ok(Self {
+            settings,
+            user_agent,
+            authorities,
+            proxy,
+            plain: OnceLock::new(),
+            for_person: OnceLock::new(),
+            for_server: OnceLock::new(),
+        })
     }
 
     /// The client for an address.
@@ -81,7 +107,11 @@ impl Clients {
             return Ok(client);
         }
         let proxy = self.proxy.as_ref().filter(|_| !is_plain);
-        let names = Names { known: self.settings.resolve.clone(), named_by, proxy_host: proxy.map(|(_, host)| host.clone()) };
+        let names = Names {
+            known: self.settings.resolve.clone(),
+            named_by,
+            proxy_host: proxy.map(|(_, host)| host.clone()),
+        };
         let mut builder = Client::builder()
             .user_agent(&self.user_agent)
             .redirect(Policy::none())
@@ -96,20 +126,28 @@ impl Clients {
             None => builder,
         };
         builder = if is_plain {
-            // This machine or a mirror near it: no need for the system to have certificate authorities.
+            // This machine or a mirror near it: no need for the system to have certificate
+            // authorities.
             builder.tls_certs_only([])
         } else {
             builder.tls_certs_merge(self.authorities.iter().cloned())
         };
-        let client = builder.build().map_err(|error| Error::fetch(format!("cannot set up the network client: {}", causes(error))))?;
+        let client = builder.build().map_err(|error| {
+            Error::fetch(format!(
+                "cannot set up the network client: {}",
+                causes(error)
+            ))
+        })?;
         Ok(cell.get_or_init(|| client))
     }
 }
 
-/// Who asks, in the form that the publishers' gates let pass: the SEC's refuses agents with parentheses or addresses of web pages
-/// (seen 2026-09).
+/// Who asks, in the form that the publishers' gates let pass: the SEC's refuses agents with
+/// parentheses or addresses of web pages (seen 2026-09).
 fn user_agent(contact: Option<&str>) -> Result<String> {
-    let Some(contact) = contact else { return Ok(format!("pubdata/{}", env!("CARGO_PKG_VERSION"))) };
+    let Some(contact) = contact else {
+        return Ok(format!("pubdata/{}", env!("CARGO_PKG_VERSION")));
+    };
     let hint = "set it to an e-mail address";
     if contact.contains(|character: char| !(character.is_ascii_graphic() || character == ' ')) {
         return Err(Error::config("the contact must be plain ASCII text on one line").hint(hint));
@@ -122,8 +160,13 @@ fn user_agent(contact: Option<&str>) -> Result<String> {
 }
 
 fn authorities(path: &Path) -> Result<Vec<Certificate>> {
-    let refuse =
-        |reason: String| Error::config(format!("certificate authorities {}: {reason}", path.display())).hint("give a file of certificates in PEM form");
+    let refuse = |reason: String| {
+        Error::config(format!(
+            "certificate authorities {}: {reason}",
+            path.display()
+        ))
+        .hint("give a file of certificates in PEM form")
+    };
     let text = std::fs::read(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
     let found = Certificate::from_pem_bundle(&text).map_err(|error| refuse(causes(error)))?;
     if found.is_empty() {
@@ -135,10 +178,23 @@ fn authorities(path: &Path) -> Result<Vec<Certificate>> {
 /// The proxy, and the host that it is on.
 fn proxy(address: &str, except: Option<&str>) -> Result<(Proxy, String)> {
     // The address may hold a password: it is not repeated.
-    let refuse = || Error::config("the proxy of HTTPS_PROXY is not an address").hint("write http://example.org:3128");
-    let address = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
-    let host = Url::parse(&address).ok().and_then(|url| url.host_str().map(str::to_owned)).ok_or_else(refuse)?;
-    let except = except.map_or_else(|| NEVER_PROXIED.to_owned(), |except| format!("{except},{NEVER_PROXIED}"));
+    let refuse = || {
+        Error::config("the proxy of HTTPS_PROXY is not an address")
+            .hint("write http://example.org:3128")
+    };
+    let address = if address.contains("://") {
+        address.to_owned()
+    } else {
+        format!("http://{address}")
+    };
+    let host = Url::parse(&address)
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .ok_or_else(refuse)?;
+    let except = except.map_or_else(
+        || NEVER_PROXIED.to_owned(),
+        |except| format!("{except},{NEVER_PROXIED}"),
+    );
     let proxy = Proxy::https(&address).map_err(|_| refuse())?;
     Ok((proxy.no_proxy(NoProxy::from_string(&except)), host))
 }
@@ -155,11 +211,15 @@ impl Resolve for Names {
     fn resolve(&self, name: Name) -> Resolving {
         let name = name.as_str().to_ascii_lowercase();
         if let Some(address) = self.known.get(&name).copied() {
-            return Box::pin(std::future::ready(Ok(Box::new(std::iter::once(address)) as Addrs)));
+            return Box::pin(std::future::ready(Ok(
+                Box::new(std::iter::once(address)) as Addrs
+            )));
         }
-        let may_be_private = self.named_by == NamedBy::Person || self.proxy_host.as_ref() == Some(&name);
+        let may_be_private =
+            self.named_by == NamedBy::Person || self.proxy_host.as_ref() == Some(&name);
         Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             if !may_be_private && found.iter().any(|address| is_private(address.ip())) {
                 return Err(PrivateName(name).into());
             }
@@ -200,22 +260,54 @@ mod tests {
     #[tokio::test]
     async fn a_name_that_a_server_gives_must_be_of_a_public_address() {
         let find = |named_by, proxy_host: Option<&str>| {
-            let names = Names { known: BTreeMap::new(), named_by, proxy_host: proxy_host.map(str::to_owned) };
+            let names = Names {
+                known: BTreeMap::new(),
+                named_by,
+                proxy_host: proxy_host.map(str::to_owned),
+            };
             names.resolve("localhost".parse().unwrap())
         };
-        assert!(find(NamedBy::Server, None).await.is_err_and(|error| error.is::<PrivateName>()));
+        assert!(
+            find(NamedBy::Server, None)
+                .await
+                .is_err_and(|error| error.is::<PrivateName>())
+        );
         assert!(find(NamedBy::Server, Some("localhost")).await.is_ok());
         assert!(find(NamedBy::Person, None).await.is_ok());
-        let known = BTreeMap::from([("data.example.org".to_owned(), "127.0.0.1:443".parse().unwrap())]);
-        let names = Names { known, named_by: NamedBy::Server, proxy_host: None };
-        assert!(names.resolve("DATA.example.org".parse().unwrap()).await.is_ok());
+        let known = BTreeMap::from([(
+            "data.example.org".to_owned(),
+            "127.0.0.1:443".parse().unwrap(),
+        )]);
+        let names = Names {
+            known,
+            named_by: NamedBy::Server,
+            proxy_host: None,
+        };
+        assert!(
+            names
+                .resolve("DATA.example.org".parse().unwrap())
+                .await
+                .is_ok()
+        );
     }
 
     #[tokio::test]
     async fn a_private_name_is_known_by_the_failure_of_the_request() {
-        let clients = Clients::new(FetchSettings { proxy: ProxySettings::default(), ..FetchSettings::default() }).unwrap();
+        let clients = Clients::new(FetchSettings {
+            proxy: ProxySettings::default(),
+            ..FetchSettings::default()
+        })
+        .unwrap();
         let url = Url::parse("https://localhost:1/").unwrap();
-        let ask = async |named_by| clients.get(&url, named_by).unwrap().get(url.clone()).send().await.unwrap_err();
+        let ask = async |named_by| {
+            clients
+                .get(&url, named_by)
+                .unwrap()
+                .get(url.clone())
+                .send()
+                .await
+                .unwrap_err()
+        };
         assert!(is_private_name(&ask(NamedBy::Server).await));
         assert!(!is_private_name(&ask(NamedBy::Person).await));
     }

@@ -1,5 +1,6 @@
-//! Fetches one file into the snapshot store: from its publisher, a mirror, a path, the program itself, or a person who downloaded it. Only
-//! a whole file of the declared kind becomes a snapshot, and those that are stored stay as they are.
+//! Fetches one file into the snapshot store: from its publisher, a mirror, a path, the program
+//! itself, or a person who downloaded it. Only a whole file of the declared kind becomes a
+//! snapshot, and those that are stored stay as they are.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,9 @@ use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::{Obtained, Snapshot, is_future_date};
-use pubdata_store::{FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Partial, PartialOf, Snapshots, open_file};
+use pubdata_store::{
+    FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Partial, PartialOf, Snapshots, open_file,
+};
 
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -62,10 +65,20 @@ impl Fetcher {
     /// # Errors
     /// `Config`, when a mirror is neither a folder nor a URL or the contact cannot be sent.
     pub fn new(settings: FetchSettings, snapshots: Snapshots) -> Result<Self> {
-        let mirrors = settings.mirrors.iter().map(|text| Mirror::open(text)).collect::<Result<Vec<_>>>()?;
+        let mirrors = settings
+            .mirrors
+            .iter()
+            .map(|text| Mirror::open(text))
+            .collect::<Result<Vec<_>>>()?;
         let http = Http::new(settings.clone())?;
         let sftp = Sftp::new(settings.clone());
-        Ok(Self { settings, snapshots, mirrors, http, sftp })
+        Ok(Self {
+            settings,
+            snapshots,
+            mirrors,
+            http,
+            sftp,
+        })
     }
 
     /// The store that fetched files go to.
@@ -73,29 +86,37 @@ impl Fetcher {
         &self.snapshots
     }
 
-    /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a fetch or [`Fetcher::prepare`] has ended well.
+    /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a
+    /// fetch or [`Fetcher::prepare`] has ended well.
     pub fn is_sample(&self) -> bool {
         self.mirrors.iter().any(Mirror::is_sample)
     }
 
-    /// Asks the mirrors given by URL for their names and whether they hold samples. Fetching does this by itself.
+    /// Asks the mirrors given by URL for their names and whether they hold samples. Fetching does
+    /// this by itself.
     ///
     /// # Errors
     /// `Fetch`, when a mirror does not answer; `Config`, when its description is not valid.
     pub async fn prepare(&self) -> Result<()> {
         for mirror in &self.mirrors {
-            let MirrorLocation::Url(base) = &mirror.location else { continue };
-            mirror.described.get_or_try_init(|| self.ask_for_description(base)).await.context(|| format!("mirror {base}"))?;
+            let MirrorLocation::Url(base) = &mirror.location else {
+                continue;
+            };
+            mirror
+                .described
+                .get_or_try_init(|| self.ask_for_description(base))
+                .await
+                .context(|| format!("mirror {base}"))?;
         }
         Ok(())
     }
 
-    /// Fetches one file. Nothing becomes a snapshot that is not whole and of the declared kind; whatever happens, snapshots that are
-    /// already stored stay as they are.
+    /// Fetches one file. Nothing becomes a snapshot that is not whole and of the declared kind;
+    /// whatever happens, snapshots that are already stored stay as they are.
     ///
     /// # Errors
-    /// `Fetch`, when no usable file came; `Config`, for a URL that cannot be asked; `Store`, when our own files fail; `Busy`, when
-    /// another process is fetching the same file.
+    /// `Fetch`, when no usable file came; `Config`, for a URL that cannot be asked; `Store`, when
+    /// our own files fail; `Busy`, when another process is fetching the same file.
     pub async fn fetch(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
         // Boxed: what a transfer holds would otherwise be part of every future that waits for it.
         let outcome = Box::pin(self.fetch_file(request, progress)).await;
@@ -105,7 +126,12 @@ impl Fetcher {
 
     async fn fetch_file(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
         self.prepare().await?;
-        let url = SecretUrl::parse(&request.url)?.with_header(request.app_token.as_ref().map(|token| token.variable.clone()));
+        let url = SecretUrl::parse(&request.url)?.with_header(
+            request
+                .app_token
+                .as_ref()
+                .map(|token| token.variable.clone()),
+        );
         if request.url.starts_with("bundled:") {
             return self.take_bundled(request, &url).await;
         }
@@ -115,26 +141,57 @@ impl Fetcher {
         }
         check_scheme(&url.recorded)?;
         if self.mirrors.is_empty() {
-            if let Some(variable) = url.variables.iter().find(|variable| (self.settings.secret)(variable).is_none()) {
-                return Ok(Outcome::NotConfigured { variable: variable.clone() });
+            if let Some(variable) = url
+                .variables
+                .iter()
+                .find(|variable| (self.settings.secret)(variable).is_none())
+            {
+                return Ok(Outcome::NotConfigured {
+                    variable: variable.clone(),
+                });
             }
             if let Some(variable) = self.sftp.missing_variable(&request.source_id) {
-                return Ok(Outcome::NotConfigured { variable: variable.to_owned() });
+                return Ok(Outcome::NotConfigured {
+                    variable: variable.to_owned(),
+                });
             }
-            let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
-            let address = Address { url: to_send, secrets: &url, reach: Reach::Domain(&request.redirects), token: self.app_token(request)? };
-            return self.download(request, address, url.recorded.clone(), None, progress).await;
+            let to_send = Url::parse(&url.to_send(self.settings.secret))
+                .map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
+            let address = Address {
+                url: to_send,
+                secrets: &url,
+                reach: Reach::Domain(&request.redirects),
+                token: self.app_token(request)?,
+            };
+            return self
+                .download(request, address, url.recorded.clone(), None, progress)
+                .await;
         }
         let path = mirror::mirror_path(&url.recorded)?;
         for mirror in &self.mirrors {
             let outcome = match &mirror.location {
-                MirrorLocation::Folder(folder) => self.copy(request, &url, mirror::file_in(folder, &path)?, Some(mirror), progress).await?,
+                MirrorLocation::Folder(folder) => {
+                    self.copy(
+                        request,
+                        &url,
+                        mirror::file_in(folder, &path)?,
+                        Some(mirror),
+                        progress,
+                    )
+                    .await?
+                }
                 MirrorLocation::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
                     // A mirror is no publisher: it gets no secret.
-                    let address = Address { url: to_send, secrets: &url, reach: Reach::Mirror, token: None };
-                    self.download(request, address, origin, Some(mirror), progress).await?
+                    let address = Address {
+                        url: to_send,
+                        secrets: &url,
+                        reach: Reach::Mirror,
+                        token: None,
+                    };
+                    self.download(request, address, origin, Some(mirror), progress)
+                        .await?
                 }
             };
             if outcome != Outcome::Absent {
@@ -146,10 +203,21 @@ impl Fetcher {
 
     /// The header of a source's secret, when that is configured.
     pub(super) fn app_token(&self, request: &Request) -> Result<Option<(HeaderName, HeaderValue)>> {
-        let Some(token) = &request.app_token else { return Ok(None) };
-        let Some(secret) = (self.settings.secret)(&token.variable) else { return Ok(None) };
-        let name = token.header.parse::<HeaderName>().map_err(|_| Error::config(format!("`{}` is not the name of a header", token.header)))?;
-        let value = HeaderValue::from_str(&secret).map_err(|_| Error::config(format!("the value of {} cannot be sent in a header", token.variable)))?;
+        let Some(token) = &request.app_token else {
+            return Ok(None);
+        };
+        let Some(secret) = (self.settings.secret)(&token.variable) else {
+            return Ok(None);
+        };
+        let name = token.header.parse::<HeaderName>().map_err(|_| {
+            Error::config(format!("`{}` is not the name of a header", token.header))
+        })?;
+        let value = HeaderValue::from_str(&secret).map_err(|_| {
+            Error::config(format!(
+                "the value of {} cannot be sent in a header",
+                token.variable
+            ))
+        })?;
         let mut value = value;
         value.set_sensitive(true);
         Ok(Some((name, value)))
@@ -165,17 +233,33 @@ impl Fetcher {
     ) -> Result<Outcome> {
         let url = address.secrets;
         let known = self.known_at(&origin, request, url);
-        if let Some(known) = known.as_ref().filter(|known| self.is_reusable(request, known)) {
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| self.is_reusable(request, known))
+        {
             return self.reuse(request, known);
         }
         let mut partial = self.partial(request, url).await?;
-        // A file that was reused is fetched to test what the document states, so nothing else that its server says is a condition.
-        let conditions = known.as_ref().filter(|known| known.stated.is_none_or(|stated| stated.reused_runs == 0));
-        let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: conditions };
+        // A file that was reused is fetched to test what the document states, so nothing else that
+        // its server says is a condition.
+        let conditions = known
+            .as_ref()
+            .filter(|known| known.stated.is_none_or(|stated| stated.reused_runs == 0));
+        let target = Target {
+            origin,
+            address,
+            max_bytes: request.max_bytes,
+            is_page: request.is_page,
+            known: conditions,
+        };
         let mut retries = RetryPolicy::new(&self.settings);
         let answer = loop {
             let attempted = match target.address.url.scheme() {
-                "sftp" => self.sftp.attempt(&request.source_id, &target, &mut partial, progress).await,
+                "sftp" => {
+                    self.sftp
+                        .attempt(&request.source_id, &target, &mut partial, progress)
+                        .await
+                }
                 _ => self.http.attempt(&target, &mut partial, progress).await,
             };
             let failure = match attempted {
@@ -196,10 +280,31 @@ impl Fetcher {
         match answer {
             Ok(Answer::Whole) => {
                 let is_sftp = target.address.url.scheme() == "sftp";
-                let stamp = partial.of().filter(|_| is_sftp).and_then(|of| sftp::stamp(of, self.settings.clock.now()));
-                let PartialOf { etag, last_modified, redirected_through, .. } = partial.of().cloned().unwrap_or_default();
+                let stamp = partial
+                    .of()
+                    .filter(|_| is_sftp)
+                    .and_then(|of| sftp::stamp(of, self.settings.clock.now()));
+                let PartialOf {
+                    etag,
+                    last_modified,
+                    redirected_through,
+                    ..
+                } = partial.of().cloned().unwrap_or_default();
                 let mirror = mirror.map(Mirror::name);
-                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp, redirected_through, mirror }).await
+                self.finish(
+                    request,
+                    url,
+                    partial,
+                    Arrival {
+                        origin: target.origin,
+                        etag,
+                        last_modified,
+                        stamp,
+                        redirected_through,
+                        mirror,
+                    },
+                )
+                .await
             }
             Ok(Answer::NotModified(known)) => {
                 partial.discard()?;
@@ -219,43 +324,84 @@ impl Fetcher {
         }
     }
 
-    /// Whether a service's answer is the file: some report errors with status 200, and pass by themselves.
-    fn check_answer(&self, partial: &Partial, request: &Request, url: &SecretUrl) -> std::result::Result<(), Failure> {
-        let Some(reported) = check::reported_error(partial.path(), request)? else { return Ok(()) };
-        let error = Error::fetch(url.redacted(&reported.message, self.settings.secret)).hint(check::NOT_THE_FILE_HINT);
-        Err(if reported.is_passing { Failure::again(error) } else { error.into() })
+    /// Whether a service's answer is the file: some report errors with status 200, and pass by
+    /// themselves.
+    fn check_answer(
+        &self,
+        partial: &Partial,
+        request: &Request,
+        url: &SecretUrl,
+    ) -> std::result::Result<(), Failure> {
+        let Some(reported) = check::reported_error(partial.path(), request)? else {
+            return Ok(());
+        };
+        let error = Error::fetch(url.redacted(&reported.message, self.settings.secret))
+            .hint(check::NOT_THE_FILE_HINT);
+        Err(if reported.is_passing {
+            Failure::again(error)
+        } else {
+            error.into()
+        })
     }
 
-    async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, mirror: Option<&Mirror>, progress: &dyn FetchProgress) -> Result<Outcome> {
+    async fn copy(
+        &self,
+        request: &Request,
+        url: &SecretUrl,
+        path: PathBuf,
+        mirror: Option<&Mirror>,
+        progress: &dyn FetchProgress,
+    ) -> Result<Outcome> {
         use std::io::ErrorKind::{NotADirectory, NotFound};
-        let unreadable = |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
+        let unreadable = |error: std::io::Error| {
+            Error::fetch(format!("cannot read {}: {error}", path.display()))
+        };
         // Before it is opened: a pipe would wait for somebody to write to it.
         let before = match tokio::fs::metadata(&path).await {
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Outcome::Absent),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
+                return Ok(Outcome::Absent);
+            }
             known => known.map_err(unreadable)?,
         };
         if !before.is_file() {
             return Ok(Outcome::Absent);
         }
         let (origin, stamp) = (mirror::origin_of(&path), stamp_of(&before));
-        if let Some(known) = self.known_at(&origin, request, url).filter(|known| known.stamp == Some(stamp)) {
+        if let Some(known) = self
+            .known_at(&origin, request, url)
+            .filter(|known| known.stamp == Some(stamp))
+        {
             return self.unchanged(request, &known);
         }
         if before.len() > request.max_bytes {
             return Err(check::too_large(before.len(), request.max_bytes).context(origin));
         }
         progress.started(&url.recorded, Some(before.len()));
-        let last_modified = before.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok());
-        let last_modified = last_modified.and_then(|at| jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
+        let last_modified = before
+            .modified()
+            .ok()
+            .and_then(|modified| Timestamp::try_from(modified).ok());
+        let last_modified = last_modified.and_then(|at| {
+            jiff::fmt::rfc2822::DateTimePrinter::new()
+                .timestamp_to_rfc9110_string(&at)
+                .ok()
+        });
         let mut partial = self.partial(request, url).await?;
         let total_bytes = Some(before.len());
-        partial.begin(PartialOf { origin: origin.clone(), last_modified: last_modified.clone(), total_bytes, ..PartialOf::default() })?;
+        partial.begin(PartialOf {
+            origin: origin.clone(),
+            last_modified: last_modified.clone(),
+            total_bytes,
+            ..PartialOf::default()
+        })?;
         let mut file = open_file(&path).map_err(unreadable)?;
         loop {
             let total = before.len();
             // Off the runtime's thread, so that files are copied and hashed side by side.
             let copied;
-            (copied, file, partial) = unblocked(move || copy_piece(file, partial, total)).await.context(|| origin.clone())?;
+            (copied, file, partial) = unblocked(move || copy_piece(file, partial, total))
+                .await
+                .context(|| origin.clone())?;
             if copied == 0 {
                 break;
             }
@@ -264,63 +410,136 @@ impl Fetcher {
         let after = tokio::fs::metadata(&path).await.map_err(unreadable)?;
         if partial.len() != before.len() || stamp_of(&after) != stamp {
             partial.discard()?;
-            return Err(Error::fetch("the file changed while it was being read").hint("run again when the mirror is complete").context(origin));
+            return Err(Error::fetch("the file changed while it was being read")
+                .hint("run again when the mirror is complete")
+                .context(origin));
         }
         let stamp = is_settled(stamp, self.settings.clock.now()).then_some(stamp);
         let mirror = mirror.map(Mirror::name);
-        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified, stamp, redirected_through: Vec::new(), mirror }).await
+        self.finish(
+            request,
+            url,
+            partial,
+            Arrival {
+                origin,
+                etag: None,
+                last_modified,
+                stamp,
+                redirected_through: Vec::new(),
+                mirror,
+            },
+        )
+        .await
     }
 
     async fn take_bundled(&self, request: &Request, url: &SecretUrl) -> Result<Outcome> {
-        let bytes = request.bundled.as_deref().ok_or_else(|| Error::config(format!("{}: the bundled file was not found", url.recorded)))?;
-        if let Some(known) = self.known(request, url).filter(|known| known.snapshot.sha256 == Digest::of(bytes)) {
+        let bytes = request.bundled.as_deref().ok_or_else(|| {
+            Error::config(format!("{}: the bundled file was not found", url.recorded))
+        })?;
+        if let Some(known) = self
+            .known(request, url)
+            .filter(|known| known.snapshot.sha256 == Digest::of(bytes))
+        {
             return self.unchanged(request, &known);
         }
         let mut partial = self.partial(request, url).await?;
         let origin = url.recorded.clone();
-        partial.begin(PartialOf { origin: origin.clone(), total_bytes: Some(bytes.len() as u64), ..PartialOf::default() })?;
+        partial.begin(PartialOf {
+            origin: origin.clone(),
+            total_bytes: Some(bytes.len() as u64),
+            ..PartialOf::default()
+        })?;
         partial.write(bytes)?;
-        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None, redirected_through: Vec::new(), mirror: None }).await
+        self.finish(
+            request,
+            url,
+            partial,
+            Arrival {
+                origin,
+                etag: None,
+                last_modified: None,
+                stamp: None,
+                redirected_through: Vec::new(),
+                mirror: None,
+            },
+        )
+        .await
     }
 
-    /// Takes a file that a person downloaded, as if it had come from the request's URL. The same bytes again are nothing new, but for a new date.
+    /// Takes a file that a person downloaded, as if it had come from the request's URL. The same
+    /// bytes again are nothing new, but for a new date.
     ///
     /// # Errors
-    /// `Config`, when the file cannot be read; `Fetch`, when it is not of the declared kind; `Store`, when our own files fail.
+    /// `Config`, when the file cannot be read; `Fetch`, when it is not of the declared kind;
+    /// `Store`, when our own files fail.
     pub async fn import(&self, request: &Request, path: &Path) -> Result<Outcome> {
-        let unreadable = |error: std::io::Error| Error::config(format!("cannot read {}: {error}", path.display()));
+        let unreadable = |error: std::io::Error| {
+            Error::config(format!("cannot read {}: {error}", path.display()))
+        };
         let mut file = open_file(path).map_err(unreadable)?;
         if path.is_dir() {
-            return Err(Error::config(format!("{} is a folder", path.display())).hint("give the file as it was downloaded, one at a time"));
+            return Err(Error::config(format!("{} is a folder", path.display()))
+                .hint("give the file as it was downloaded, one at a time"));
         }
         let size_bytes = file.metadata().map_err(unreadable)?.len();
         if size_bytes > request.max_bytes {
-            return Err(check::too_large(size_bytes, request.max_bytes).context(path.display().to_string()));
+            return Err(
+                check::too_large(size_bytes, request.max_bytes).context(path.display().to_string())
+            );
         }
         let url = SecretUrl::parse(&request.url)?;
         let mut partial = self.partial(request, &url).await?;
-        partial.begin(PartialOf { origin: BY_HAND.to_owned(), total_bytes: Some(size_bytes), ..PartialOf::default() })?;
+        partial.begin(PartialOf {
+            origin: BY_HAND.to_owned(),
+            total_bytes: Some(size_bytes),
+            ..PartialOf::default()
+        })?;
         loop {
             let copied;
-            (copied, file, partial) = unblocked(move || copy_piece(file, partial, size_bytes)).await.context(|| path.display().to_string())?;
+            (copied, file, partial) = unblocked(move || copy_piece(file, partial, size_bytes))
+                .await
+                .context(|| path.display().to_string())?;
             if copied == 0 {
                 break;
             }
         }
-        if let Some(mut known) = self.known(request, &url).filter(|known| known.snapshot.sha256 == partial.digest()) {
+        if let Some(mut known) = self
+            .known(request, &url)
+            .filter(|known| known.snapshot.sha256 == partial.digest())
+        {
             partial.discard()?;
-            if let Some(date) = request.source_date.as_ref().filter(|date| **date != known.snapshot.source_date) {
+            if let Some(date) = request
+                .source_date
+                .as_ref()
+                .filter(|date| **date != known.snapshot.source_date)
+            {
                 known.snapshot.source_date.clone_from(date);
                 // Whoever says otherwise than the publisher's server answers for it.
                 known.snapshot.obtained = Obtained::ByHand;
                 known.snapshot.mirror = None;
-                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, stated: None, ..known };
+                known = KnownUrl {
+                    origin: BY_HAND.to_owned(),
+                    stamp: None,
+                    is_length_unknown: false,
+                    future_date: None,
+                    stated: None,
+                    ..known
+                };
                 self.snapshots.remember(&known)?;
             }
             return self.unchanged(request, &known);
         }
-        let arrival = Arrival { origin: BY_HAND.to_owned(), etag: None, last_modified: None, stamp: None, redirected_through: Vec::new(), mirror: None };
-        self.finish(request, &url, partial, arrival).await.context(|| path.display().to_string())
+        let arrival = Arrival {
+            origin: BY_HAND.to_owned(),
+            etag: None,
+            last_modified: None,
+            stamp: None,
+            redirected_through: Vec::new(),
+            mirror: None,
+        };
+        self.finish(request, &url, partial, arrival)
+            .await
+            .context(|| path.display().to_string())
     }
 
     /// Has an imported file stand for its URL again, after an older one came from there.
@@ -328,12 +547,25 @@ impl Fetcher {
     /// # Errors
     /// `Store`, when that cannot be written down.
     pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
-        let known = KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, stated: None };
+        let known = KnownUrl {
+            snapshot: snapshot.clone(),
+            origin: BY_HAND.to_owned(),
+            stamp: None,
+            is_length_unknown: false,
+            future_date: None,
+            stated: None,
+        };
         self.snapshots.remember(&known)
     }
 
     /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
-    async fn finish(&self, request: &Request, url: &SecretUrl, partial: Partial, arrival: Arrival) -> Result<Outcome> {
+    async fn finish(
+        &self,
+        request: &Request,
+        url: &SecretUrl,
+        partial: Partial,
+        arrival: Arrival,
+    ) -> Result<Outcome> {
         let previous = self.known(request, url);
         let now = self.settings.clock.now();
         let published = arrival.last_modified.as_deref().and_then(http_date);
@@ -348,96 +580,180 @@ impl Fetcher {
             sha256: partial.digest(),
             size_bytes: partial.len(),
             source_version: request.source_version.clone(),
-            source_date: request.source_date.clone().unwrap_or_else(|| utc_date(published.unwrap_or(now))),
+            source_date: request
+                .source_date
+                .clone()
+                .unwrap_or_else(|| utc_date(published.unwrap_or(now))),
             etag: arrival.etag.filter(|etag| etag.len() <= MOST_HEADER_BYTES),
-            // Nor is it a condition: a server that compares dates would call every later file unchanged.
-            last_modified: arrival.last_modified.filter(|date| in_the_future.is_none() && date.len() <= MOST_HEADER_BYTES),
+            // Nor is it a condition: a server that compares dates would call every later file
+            // unchanged.
+            last_modified: arrival
+                .last_modified
+                .filter(|date| in_the_future.is_none() && date.len() <= MOST_HEADER_BYTES),
             fetched_at: now.to_string(),
             redirected_through: arrival.redirected_through,
-            obtained: if arrival.origin == BY_HAND { Obtained::ByHand } else { Obtained::ByProgram },
+            obtained: if arrival.origin == BY_HAND {
+                Obtained::ByHand
+            } else {
+                Obtained::ByProgram
+            },
             mirror: arrival.mirror,
         };
-        let stated = known_change(request, now, previous.as_ref().filter(|previous| previous.origin == arrival.origin), &snapshot.sha256);
+        let stated = known_change(
+            request,
+            now,
+            previous
+                .as_ref()
+                .filter(|previous| previous.origin == arrival.origin),
+            &snapshot.sha256,
+        );
         let previous = previous.filter(|previous| previous.snapshot.sha256 == snapshot.sha256);
-        if let Some(previous) = previous.as_ref().filter(|previous| previous.future_date.is_none() || published.is_none()) {
-            // The same bytes under a new date are still the bytes of the first one, unless that one did not count.
-            snapshot.fetched_at.clone_from(&previous.snapshot.fetched_at);
-            snapshot.source_date.clone_from(&previous.snapshot.source_date);
+        if let Some(previous) = previous
+            .as_ref()
+            .filter(|previous| previous.future_date.is_none() || published.is_none())
+        {
+            // The same bytes under a new date are still the bytes of the first one, unless that one
+            // did not count.
+            snapshot
+                .fetched_at
+                .clone_from(&previous.snapshot.fetched_at);
+            snapshot
+                .source_date
+                .clone_from(&previous.snapshot.source_date);
         }
         let has_no_length = partial.of().is_some_and(|of| of.is_length_unknown);
         let future_date = in_the_future.map(utc_date);
-        let mut known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp, is_length_unknown: false, future_date, stated };
-        let (snapshots, request, is_sample) = (self.snapshots.clone(), request.clone(), self.is_sample());
+        let mut known = KnownUrl {
+            snapshot,
+            origin: arrival.origin,
+            stamp: arrival.stamp,
+            is_length_unknown: false,
+            future_date,
+            stated,
+        };
+        let (snapshots, request, is_sample) =
+            (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
             let checked = match known.snapshot.obtained {
-                Obtained::ByHand => check::file_by_hand(partial.path(), &request, &known.snapshot.url),
-                Obtained::ByProgram => check::file(partial.path(), &request, is_sample).map_err(|error| error.context(known.origin.clone())),
+                Obtained::ByHand => {
+                    check::file_by_hand(partial.path(), &request, &known.snapshot.url)
+                }
+                Obtained::ByProgram => check::file(partial.path(), &request, is_sample)
+                    .map_err(|error| error.context(known.origin.clone())),
             };
             if let Err(error) = checked {
                 partial.discard()?;
                 return Err(error);
             }
-            known.is_length_unknown = has_no_length && !check::proves_its_end(partial.path(), &request)?;
+            known.is_length_unknown =
+                has_no_length && !check::proves_its_end(partial.path(), &request)?;
             snapshots.accept(partial, &known)?;
             tracing::info!(source.id = %request.source_id, url = %known.snapshot.url, bytes = known.snapshot.size_bytes, sha256 = %known.snapshot.sha256, "snapshot");
             Ok(known.snapshot)
         };
         let snapshot = unblocked(accept).await?;
-        Ok(if previous.is_some() { Outcome::Unchanged(snapshot) } else { Outcome::New(snapshot) })
+        Ok(if previous.is_some() {
+            Outcome::Unchanged(snapshot)
+        } else {
+            Outcome::New(snapshot)
+        })
     }
 
     /// The known snapshot, under the label the declaration has for it today.
     fn unchanged(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
         let mut known = known.clone();
-        let stated = known_change(request, self.settings.clock.now(), Some(&known), &known.snapshot.sha256);
+        let stated = known_change(
+            request,
+            self.settings.clock.now(),
+            Some(&known),
+            &known.snapshot.sha256,
+        );
         if known.snapshot.source_version != request.source_version || known.stated != stated {
-            known.snapshot.source_version.clone_from(&request.source_version);
+            known
+                .snapshot
+                .source_version
+                .clone_from(&request.source_version);
             known.stated = stated;
             self.snapshots.remember(&known)?;
         }
         Ok(Outcome::Unchanged(known.snapshot))
     }
 
-    /// Whether the known file can be used without asking for it: the publisher's document states the instant of the last fetch, nothing contradicted it,
-    /// and no proof is due.
+    /// Whether the known file can be used without asking for it: the publisher's document states
+    /// the instant of the last fetch, nothing contradicted it, and no proof is due.
     fn is_reusable(&self, request: &Request, known: &KnownUrl) -> bool {
-        let (Some(stated), Some(before)) = (request.stated, known.stated) else { return false };
-        let is_believed = has_its_change(before) && !before.is_contradicted && !known.is_length_unknown;
-        !self.settings.asks_all && is_as_stated(request, known) && is_believed && before.reused_runs + 1 < stated.whole_every
+        let (Some(stated), Some(before)) = (request.stated, known.stated) else {
+            return false;
+        };
+        let is_believed =
+            has_its_change(before) && !before.is_contradicted && !known.is_length_unknown;
+        !self.settings.asks_all
+            && is_as_stated(request, known)
+            && is_believed
+            && before.reused_runs + 1 < stated.whole_every
     }
 
     fn reuse(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
         let mut known = known.clone();
-        known.snapshot.source_version.clone_from(&request.source_version);
-        known.stated = known.stated.map(|stated| KnownChange { reused_runs: stated.reused_runs + 1, ..stated });
+        known
+            .snapshot
+            .source_version
+            .clone_from(&request.source_version);
+        known.stated = known.stated.map(|stated| KnownChange {
+            reused_runs: stated.reused_runs + 1,
+            ..stated
+        });
         self.snapshots.remember(&known)?;
         Ok(Outcome::Reused(known.snapshot))
     }
 
     fn known(&self, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
-        let mut known = self.snapshots.known_url(&request.source_id, &url.recorded).filter(|known| known.snapshot.keys == request.keys)?;
+        let mut known = self
+            .snapshots
+            .known_url(&request.source_id, &url.recorded)
+            .filter(|known| known.snapshot.keys == request.keys)?;
         let now = self.settings.clock.now();
-        known.snapshot.last_modified.take_if(|date| http_date(date).is_some_and(|date| is_in_the_future(date, now)));
+        known
+            .snapshot
+            .last_modified
+            .take_if(|date| http_date(date).is_some_and(|date| is_in_the_future(date, now)));
         Some(known)
     }
 
-    /// What is known of a URL from the place that is asked now. A date that did not count and has come by now, as after a night under a clock that was
-    /// put back, counts: the file is asked for as if it were not known.
+    /// What is known of a URL from the place that is asked now. A date that did not count and has
+    /// come by now, as after a night under a clock that was put back, counts: the file is asked for
+    /// as if it were not known.
     fn known_at(&self, origin: &str, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
         let today: Option<Date> = utc_date(self.settings.clock.now()).parse().ok();
-        let has_come = |date: &String| date.parse().ok().zip(today).is_some_and(|(date, today)| !is_future_date(date, today));
-        self.known(request, url).filter(|known| known.origin == origin && !known.future_date.as_ref().is_some_and(has_come))
+        let has_come = |date: &String| {
+            date.parse()
+                .ok()
+                .zip(today)
+                .is_some_and(|(date, today)| !is_future_date(date, today))
+        };
+        self.known(request, url).filter(|known| {
+            known.origin == origin && !known.future_date.as_ref().is_some_and(has_come)
+        })
     }
 
     async fn partial(&self, request: &Request, url: &SecretUrl) -> Result<Partial> {
-        let (snapshots, source_id, url) = (self.snapshots.clone(), request.source_id.clone(), url.recorded.clone());
+        let (snapshots, source_id, url) = (
+            self.snapshots.clone(),
+            request.source_id.clone(),
+            url.recorded.clone(),
+        );
         unblocked(move || snapshots.partial(&source_id, &url)).await
     }
 
     async fn ask_for_description(&self, base: &Url) -> Result<MirrorFile> {
         let url = mirror::mirror_url(base, mirror::MIRROR_FILE)?;
         let secrets = SecretUrl::parse(url.as_str())?;
-        let address = Address { url: url.clone(), secrets: &secrets, reach: Reach::Mirror, token: None };
+        let address = Address {
+            url: url.clone(),
+            secrets: &secrets,
+            reach: Reach::Mirror,
+            token: None,
+        };
         let mut retries = RetryPolicy::new(&self.settings);
         loop {
             match self.http.small_text(&address).await {
@@ -451,29 +767,59 @@ impl Fetcher {
 
 /// Whether the publisher's document states the same instant as when the file was last fetched.
 fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
-    known.stated.is_some_and(|before| request.stated.is_some_and(|stated| stated.seconds == before.seconds))
+    known.stated.is_some_and(|before| {
+        request
+            .stated
+            .is_some_and(|stated| stated.seconds == before.seconds)
+    })
 }
 
-/// Whether the file was fetched so long after the stated change that its bytes have it: a portal may hand out an older export for some hours.
+/// Whether the file was fetched so long after the stated change that its bytes have it: a portal
+/// may hand out an older export for some hours.
 fn has_its_change(known: KnownChange) -> bool {
     known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS
 }
 
-/// What to remember of the document's statement after the file was fetched. That its bytes contradicted the statement stays known until the instant moves,
-/// also over runs without a document.
-fn known_change(request: &Request, now: Timestamp, previous: Option<&KnownUrl>, sha256: &Digest) -> Option<KnownChange> {
-    let fetched = |change: KnownChange| KnownChange { fetched_seconds: now.as_second(), reused_runs: 0, ..change };
-    let Some(stated) = request.stated else { return previous.and_then(|previous| previous.stated).map(fetched) };
+/// What to remember of the document's statement after the file was fetched. That its bytes
+/// contradicted the statement stays known until the instant moves, also over runs without a
+/// document.
+fn known_change(
+    request: &Request,
+    now: Timestamp,
+    previous: Option<&KnownUrl>,
+    sha256: &Digest,
+) -> Option<KnownChange> {
+    let fetched = |change: KnownChange| KnownChange {
+        fetched_seconds: now.as_second(),
+        reused_runs: 0,
+        ..change
+    };
+    let Some(stated) = request.stated else {
+        return previous.and_then(|previous| previous.stated).map(fetched);
+    };
     let before = previous.filter(|previous| is_as_stated(request, previous));
-    let is_contradicted =
-        before.is_some_and(|before| before.stated.is_some_and(|stated| stated.is_contradicted || has_its_change(stated) && before.snapshot.sha256 != *sha256));
-    Some(fetched(KnownChange { seconds: stated.seconds, fetched_seconds: 0, reused_runs: 0, is_contradicted }))
+    let is_contradicted = before.is_some_and(|before| {
+        before.stated.is_some_and(|stated| {
+            stated.is_contradicted || has_its_change(stated) && before.snapshot.sha256 != *sha256
+        })
+    });
+    Some(fetched(KnownChange {
+        seconds: stated.seconds,
+        fetched_seconds: 0,
+        reused_runs: 0,
+        is_contradicted,
+    }))
 }
 
-/// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond `total` is not copied further.
+/// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond
+/// `total` is not copied further.
 fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
     let left = total - partial.len();
-    let copied = if left == 0 { 0 } else { partial.copy_from(&file, PIECE.min(left))? };
+    let copied = if left == 0 {
+        0
+    } else {
+        partial.copy_from(&file, PIECE.min(left))?
+    };
     Ok((copied, file, partial))
 }
 
@@ -483,20 +829,34 @@ pub(super) fn check_scheme(url: &str) -> Result<()> {
     match parsed.scheme() {
         "https" | "sftp" => Ok(()),
         "http" if parsed.host_str().is_some_and(is_loopback) => Ok(()),
-        scheme => Err(Error::config(format!("URL {url}: `{scheme}` is not fetched")).hint("use https://, sftp://, file:// or bundled:")),
+        scheme => Err(
+            Error::config(format!("URL {url}: `{scheme}` is not fetched"))
+                .hint("use https://, sftp://, file:// or bundled:"),
+        ),
     }
 }
 
 fn stamp_of(metadata: &std::fs::Metadata) -> FileStamp {
-    let since_1970 = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX));
+    let since_1970 = |time: SystemTime| {
+        time.duration_since(UNIX_EPOCH).map_or(0, |duration| {
+            i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+        })
+    };
     #[cfg(unix)]
     let changed_ns = {
         use std::os::unix::fs::MetadataExt;
-        metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
+        metadata
+            .ctime()
+            .saturating_mul(1_000_000_000)
+            .saturating_add(metadata.ctime_nsec())
     };
     #[cfg(not(unix))]
     let changed_ns = 0;
-    FileStamp { size_bytes: metadata.len(), modified_ns: metadata.modified().map_or(0, since_1970), changed_ns }
+    FileStamp {
+        size_bytes: metadata.len(),
+        modified_ns: metadata.modified().map_or(0, since_1970),
+        changed_ns,
+    }
 }
 
 /// Whether a file is old enough that its next change will show in its stamp.
@@ -505,10 +865,17 @@ fn is_settled(stamp: FileStamp, now: Timestamp) -> bool {
     newest + (YOUNG.as_nanos() as i128) < now.as_nanosecond()
 }
 
-/// Runs file work that may take long beside the network work; who hears of it is who hears of its caller.
-async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+/// Runs file work that may take long beside the network work; who hears of it is who hears of its
+/// caller.
+async fn unblocked<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let hears = tracing::dispatcher::get_default(Clone::clone);
     tokio::task::spawn_blocking(move || tracing::dispatcher::with_default(&hears, work))
         .await
-        .unwrap_or_else(|_| Err(Error::fetch("what was sent stopped the program with a defect")))
+        .unwrap_or_else(|_| {
+            Err(Error::fetch(
+                "what was sent stopped the program with a defect",
+            ))
+        })
 }

@@ -1,5 +1,5 @@
-//! Keeps to the pace of each host: so many transfers at a time, so many requests per second. Requests to this machine do not wait, unless a
-//! rate is set for it.
+//! Keeps to the pace of each host: so many transfers at a time, so many requests per second.
+//! Requests to this machine do not wait, unless a rate is set for it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,15 +39,23 @@ impl HostLimiter {
     /// Waits for a free transfer of the host. Held until the transfer ends.
     pub(super) async fn transfer(&self, host: &str) -> OwnedSemaphorePermit {
         let transfers = Arc::clone(&self.host(host).transfers);
-        transfers.acquire_owned().await.expect("the semaphore is never closed")
+        transfers
+            .acquire_owned()
+            .await
+            .expect("the semaphore is never closed")
     }
 
     /// Waits for the host's next request time.
     pub(super) async fn request(&self, host: &str) {
         let host = self.host(host);
-        let Some(interval) = host.interval else { return };
+        let Some(interval) = host.interval else {
+            return;
+        };
         let wait = {
-            let mut next_request = host.next_request.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next_request = host
+                .next_request
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             let now = self.clock.instant();
             let at = next_request.map_or(now, |next| next.max(now));
             *next_request = Some(at + interval);
@@ -65,8 +73,14 @@ impl HostLimiter {
                 Some(rate) => Some(*rate),
                 None => (!is_loopback(name)).then_some(self.requests_per_second),
             };
-            let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate.clamp(0.01, MAX_REQUESTS_PER_SECOND)));
-            Arc::new(Host { transfers: Arc::new(Semaphore::new(self.transfers_per_host)), interval, next_request: Mutex::default() })
+            let interval = rate.map(|rate| {
+                Duration::from_secs_f64(1.0 / rate.clamp(0.01, MAX_REQUESTS_PER_SECOND))
+            });
+            Arc::new(Host {
+                transfers: Arc::new(Semaphore::new(self.transfers_per_host)),
+                interval,
+                next_request: Mutex::default(),
+            })
         };
         Arc::clone(hosts.entry(name.to_owned()).or_insert_with(new_host))
     }
@@ -75,7 +89,10 @@ impl HostLimiter {
 /// Whether a host name means this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -86,7 +103,10 @@ mod tests {
 
     #[test]
     fn a_transfer_waits_until_another_of_the_same_host_ends() {
-        let limiter = HostLimiter::new(&FetchSettings { transfers_per_host: 2, ..FetchSettings::default() });
+        let limiter = HostLimiter::new(&FetchSettings {
+            transfers_per_host: 2,
+            ..FetchSettings::default()
+        });
         let start = |host: &str| limiter.transfer(host).now_or_never();
         let (first, second) = (start("a.example"), start("a.example"));
         assert!(first.is_some() && second.is_some());

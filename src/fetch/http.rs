@@ -1,8 +1,12 @@
-//! One try to download a file over HTTP: resumes what broke off, asks whether the file has changed, and judges the answer. Conditions are
-//! sent only to the place that gave them.
+//! One try to download a file over HTTP: resumes what broke off, asks whether the file has changed,
+//! and judges the answer. Conditions are sent only to the place that gave them.
 
-use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE};
-use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER, TRANSFER_ENCODING};
+use reqwest::header::{
+    CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE,
+};
+use reqwest::header::{
+    IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER, TRANSFER_ENCODING,
+};
 use reqwest::{Response, StatusCode, Version};
 
 use super::body::{self, Coding, restarted};
@@ -44,37 +48,76 @@ impl Http {
     /// # Errors
     /// As for [`HttpClient::new`].
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
-        Ok(Self { client: HttpClient::new(settings)? })
+        Ok(Self {
+            client: HttpClient::new(settings)?,
+        })
     }
 
-    /// Asks once and takes what comes; bytes that came before the connection broke stay in the partial download.
-    pub(super) async fn attempt<'a>(&self, target: &Target<'a>, partial: &mut Partial, progress: &dyn FetchProgress) -> Result<Answer<'a>, Failure> {
-        if partial.of().is_some_and(|of| of.origin == target.origin && of.total_bytes == Some(partial.len()) && !partial.is_empty()) {
+    /// Asks once and takes what comes; bytes that came before the connection broke stay in the
+    /// partial download.
+    pub(super) async fn attempt<'a>(
+        &self,
+        target: &Target<'a>,
+        partial: &mut Partial,
+        progress: &dyn FetchProgress,
+    ) -> Result<Answer<'a>, Failure> {
+        if partial.of().is_some_and(|of| {
+            of.origin == target.origin
+                && of.total_bytes == Some(partial.len())
+                && !partial.is_empty()
+        }) {
             return Ok(Answer::Whole);
         }
-        let resumed = partial.of().filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
+        let resumed = partial
+            .of()
+            .filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
         let resumed = resumed.and_then(|of| Some((of.clone(), strong_validator(of)?)));
         let begins_at = partial.len();
-        // Conditions mean something at the place that gave them, and are sent to no other on the way there.
+        // Conditions mean something at the place that gave them, and are sent to no other on the
+        // way there.
         let headers = |way: &[String]| {
             let mut headers = HeaderMap::new();
-            if let Some((_, validator)) = resumed.as_ref().filter(|(of, _)| of.redirected_through.last() == way.last()) {
-                headers.extend([(RANGE, header(&format!("bytes={begins_at}-"))), (IF_RANGE, header(validator))].into_iter().filter_map(both));
+            if let Some((_, validator)) = resumed
+                .as_ref()
+                .filter(|(of, _)| of.redirected_through.last() == way.last())
+            {
+                headers.extend(
+                    [
+                        (RANGE, header(&format!("bytes={begins_at}-"))),
+                        (IF_RANGE, header(validator)),
+                    ]
+                    .into_iter()
+                    .filter_map(both),
+                );
             }
-            if let Some(known) = target.known.map(|known| &known.snapshot).filter(|known| known.redirected_through.last() == way.last()) {
+            if let Some(known) = target
+                .known
+                .map(|known| &known.snapshot)
+                .filter(|known| known.redirected_through.last() == way.last())
+            {
                 let condition = match (&known.etag, &known.last_modified) {
                     (Some(etag), _) => Some((IF_NONE_MATCH, header(etag))),
-                    (None, last_modified) => last_modified.as_ref().map(|date| (IF_MODIFIED_SINCE, header(date))),
+                    (None, last_modified) => last_modified
+                        .as_ref()
+                        .map(|date| (IF_MODIFIED_SINCE, header(date))),
                 };
                 headers.extend(condition.and_then(both));
             }
             headers
         };
-        let Reached { response, way, _transfer } = self.client.send(&target.address, &headers).await?;
+        let Reached {
+            response,
+            way,
+            _transfer,
+        } = self.client.send(&target.address, &headers).await?;
         tracing::debug!(url = %target.origin, status = response.status().as_u16(), resumed_at = begins_at, redirects = way.len(), "answer");
-        let resumed = resumed.filter(|(of, _)| of.redirected_through.last() == way.last()).map(|(of, _)| of);
+        let resumed = resumed
+            .filter(|(of, _)| of.redirected_through.last() == way.last())
+            .map(|(of, _)| of);
         let end = way.last().cloned();
-        let answer = self.take(response, way, target, resumed.as_ref(), partial, progress).await;
+        let answer = self
+            .take(response, way, target, resumed.as_ref(), partial, progress)
+            .await;
         answer.map_err(|failure| at_end_of_way(failure, end.as_deref()))
     }
 
@@ -109,21 +152,34 @@ impl Http {
         progress.advanced(partial.len());
         match coding {
             None => body::take(response, target.max_bytes, partial, progress).await?,
-            Some(coding) => body::take_packed(response, coding, target.max_bytes, partial, progress).await?,
+            Some(coding) => {
+                body::take_packed(response, coding, target.max_bytes, partial, progress).await?
+            }
         }
         Ok(Answer::Whole)
     }
 
     /// Reads a small text, such as a mirror's description of itself.
-    pub(super) async fn small_text(&self, address: &Address<'_>) -> Result<Option<String>, Failure> {
-        let Reached { mut response, _transfer, .. } = self.client.send(address, &|_| HeaderMap::new()).await?;
+    pub(super) async fn small_text(
+        &self,
+        address: &Address<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let Reached {
+            mut response,
+            _transfer,
+            ..
+        } = self.client.send(address, &|_| HeaderMap::new()).await?;
         match response.status() {
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
             StatusCode::OK => {}
             status => return Err(self.refusal(status, response.headers())),
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| Failure::again(Error::fetch(causes(error))))? {
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| Failure::again(Error::fetch(causes(error))))?
+        {
             bytes.extend_from_slice(&chunk);
             if bytes.len() as u64 > MOST_MIRROR_FILE_BYTES {
                 return Err(check::too_large(bytes.len() as u64, MOST_MIRROR_FILE_BYTES).into());
@@ -132,9 +188,20 @@ impl Http {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn judge<'a>(&self, response: &Response, target: &Target<'a>, resumed: Option<&PartialOf>, partial: &mut Partial) -> Result<Judgement<'a>, Failure> {
+    fn judge<'a>(
+        &self,
+        response: &Response,
+        target: &Target<'a>,
+        resumed: Option<&PartialOf>,
+        partial: &mut Partial,
+    ) -> Result<Judgement<'a>, Failure> {
         let (status, headers) = (response.status(), response.headers());
-        let redacted = |text: &str| target.address.secrets.redacted(text, self.client.settings.secret);
+        let redacted = |text: &str| {
+            target
+                .address
+                .secrets
+                .redacted(text, self.client.settings.secret)
+        };
         if headers.contains_key(KEY_ERROR) {
             return Err(key_error(target.address.secrets).into());
         }
@@ -146,46 +213,89 @@ impl Http {
             StatusCode::PARTIAL_CONTENT if resumed.is_some() => {}
 
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Judgement::Absent),
-            StatusCode::RANGE_NOT_SATISFIABLE if resumed.is_some() => return Err(restarted(partial, "the server no longer has the bytes to resume at")),
+            StatusCode::RANGE_NOT_SATISFIABLE if resumed.is_some() => {
+                return Err(restarted(
+                    partial,
+                    "the server no longer has the bytes to resume at",
+                ));
+            }
             status => return Err(self.refusal(status, headers)),
         }
         if !target.is_page {
             check::content_type(&text_of(headers, CONTENT_TYPE).unwrap_or_default())?;
         }
         let encoding = text_of(headers, CONTENT_ENCODING).unwrap_or_default();
-        let coding = Coding::parse(&encoding)
-            .map_err(|encoding| Error::fetch(format!("the server sent the file with content encoding {}, which was not asked for", redacted(encoding))))?;
-        let begins_at = if status == StatusCode::PARTIAL_CONTENT { partial.len() } else { 0 };
-        if let Some(size_bytes) = response.content_length().map(|length| length + begins_at).filter(|size_bytes| *size_bytes > target.max_bytes) {
+        let coding = Coding::parse(&encoding).map_err(|encoding| {
+            Error::fetch(format!(
+                "the server sent the file with content encoding {}, which was not asked for",
+                redacted(encoding)
+            ))
+        })?;
+        let begins_at = if status == StatusCode::PARTIAL_CONTENT {
+            partial.len()
+        } else {
+            0
+        };
+        if let Some(size_bytes) = response
+            .content_length()
+            .map(|length| length + begins_at)
+            .filter(|size_bytes| *size_bytes > target.max_bytes)
+        {
             return Err(check::too_large(size_bytes, target.max_bytes).into());
         }
-        let Some(of) = resumed.filter(|_| status == StatusCode::PARTIAL_CONTENT) else { return Ok(Judgement::Beginning(coding)) };
+        let Some(of) = resumed.filter(|_| status == StatusCode::PARTIAL_CONTENT) else {
+            return Ok(Judgement::Beginning(coding));
+        };
         let range = text_of(headers, CONTENT_RANGE).unwrap_or_default();
-        let is_same = |known: &Option<String>, name| known.is_none() || text_of(headers, name).is_none_or(|now| Some(now) == *known);
+        let is_same = |known: &Option<String>, name| {
+            known.is_none() || text_of(headers, name).is_none_or(|now| Some(now) == *known)
+        };
         if !(is_same(&of.etag, ETAG) && is_same(&of.last_modified, LAST_MODIFIED)) {
-            return Err(restarted(partial, "the file changed while it was being downloaded"));
+            return Err(restarted(
+                partial,
+                "the file changed while it was being downloaded",
+            ));
         }
         if coding.is_some() {
             return Err(restarted(partial, "the server packed the rest of the file"));
         }
         match total_if_range_fits(&range, partial.len(), of.total_bytes) {
-            Some(total_bytes) => total_bytes.map_or(Ok(()), |total_bytes| partial.expect(total_bytes))?,
-            None => return Err(restarted(partial, &format!("the server sent another range than the one asked for (`{}`)", redacted(&range)))),
+            Some(total_bytes) => {
+                total_bytes.map_or(Ok(()), |total_bytes| partial.expect(total_bytes))?
+            }
+            None => {
+                return Err(restarted(
+                    partial,
+                    &format!(
+                        "the server sent another range than the one asked for (`{}`)",
+                        redacted(&range)
+                    ),
+                ));
+            }
         }
         Ok(Judgement::Rest)
     }
 
     fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Failure {
         let answered = format!("the server answered {status}");
-        let after = || text_of(headers, RETRY_AFTER).and_then(|text| retry_after(&text, self.client.settings.clock.now()));
+        let after = || {
+            text_of(headers, RETRY_AFTER)
+                .and_then(|text| retry_after(&text, self.client.settings.clock.now()))
+        };
         if status == StatusCode::ACCEPTED {
             return Failure::Making { after: after() };
         }
         if matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504) {
-            return Failure::Again { error: Error::fetch(answered).hint("run again later; the last good snapshot stays in use"), after: after() };
+            return Failure::Again {
+                error: Error::fetch(answered)
+                    .hint("run again later; the last good snapshot stays in use"),
+                after: after(),
+            };
         }
         let hint = match status {
-            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED if self.client.settings.contact.is_none() => {
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED
+                if self.client.settings.contact.is_none() =>
+            {
                 "publishers refuse clients that do not say who they are: set PUBDATA_CONTACT to an e-mail address"
             }
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
@@ -206,9 +316,11 @@ enum Judgement<'a> {
     Rest,
 }
 
-/// Whether nothing but the end of the connection tells where a body ends. A last chunk, and the last frame of HTTP/2, are looked for by the client.
+/// Whether nothing but the end of the connection tells where a body ends. A last chunk, and the
+/// last frame of HTTP/2, are looked for by the client.
 fn ends_with_the_connection(response: &Response) -> bool {
-    let is_chunked = text_of(response.headers(), TRANSFER_ENCODING).is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
+    let is_chunked = text_of(response.headers(), TRANSFER_ENCODING)
+        .is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
     response.version() <= Version::HTTP_11 && response.content_length().is_none() && !is_chunked
 }
 
@@ -222,17 +334,25 @@ pub(super) fn key_error(secrets: &SecretUrl) -> Error {
 
 /// What can stand in `If-Range`: a weak ETag cannot.
 fn strong_validator(of: &PartialOf) -> Option<String> {
-    of.etag.clone().filter(|etag| !etag.starts_with("W/")).or_else(|| of.last_modified.clone())
+    of.etag
+        .clone()
+        .filter(|etag| !etag.starts_with("W/"))
+        .or_else(|| of.last_modified.clone())
 }
 
-/// The size of the file of which `bytes 5-9/10` are bytes from the given one on, as far as it is known: `*` tells none. None where they are other
-/// bytes, or of another file.
+/// The size of the file of which `bytes 5-9/10` are bytes from the given one on, as far as it is
+/// known: `*` tells none. None where they are other bytes, or of another file.
 fn total_if_range_fits(range: &str, start: u64, known: Option<u64>) -> Option<Option<u64>> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = bounds.split_once('-')?;
     let (first, last) = (first.parse::<u64>().ok()?, last.parse::<u64>().ok()?);
-    let told = if total == "*" { known } else { Some(total.parse().ok()?) };
-    let is_of_file = told.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
+    let told = if total == "*" {
+        known
+    } else {
+        Some(total.parse().ok()?)
+    };
+    let is_of_file =
+        told.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
     (first == start && last >= first && is_of_file).then_some(told)
 }
 
@@ -250,11 +370,29 @@ mod tests {
 
     #[test]
     fn a_range_fits_when_it_starts_where_asked_in_the_same_file() {
-        for (range, known) in [("bytes 5-9/10", Some(10)), ("bytes 5-9/10", None), ("bytes 5-7/10", None), ("bytes 5-9/*", Some(10))] {
-            assert_eq!(total_if_range_fits(range, 5, known), Some(Some(10)), "{range}");
+        for (range, known) in [
+            ("bytes 5-9/10", Some(10)),
+            ("bytes 5-9/10", None),
+            ("bytes 5-7/10", None),
+            ("bytes 5-9/*", Some(10)),
+        ] {
+            assert_eq!(
+                total_if_range_fits(range, 5, known),
+                Some(Some(10)),
+                "{range}"
+            );
         }
         assert_eq!(total_if_range_fits("bytes 5-9/*", 5, None), Some(None));
-        for range in ["bytes 4-9/10", "bytes 5-9/11", "bytes 5-10/10", "bytes 5-10/*", "bytes 5-4/10", "bytes */10", "5-9/10", ""] {
+        for range in [
+            "bytes 4-9/10",
+            "bytes 5-9/11",
+            "bytes 5-10/10",
+            "bytes 5-10/*",
+            "bytes 5-4/10",
+            "bytes */10",
+            "5-9/10",
+            "",
+        ] {
             assert_eq!(total_if_range_fits(range, 5, Some(10)), None, "{range}");
         }
     }

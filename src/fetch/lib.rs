@@ -1,5 +1,6 @@
-//! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from `https://`, `sftp://`, a mirror or a `file://` path, checked
-//! before they are accepted. The only user of the network clients. Does not look into archives and knows no agency.
+//! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from
+//! `https://`, `sftp://`, a mirror or a `file://` path, checked before they are accepted. The only
+//! user of the network clients. Does not look into archives and knows no agency.
 
 mod body;
 mod check;
@@ -57,11 +58,13 @@ pub struct Request {
     pub source_id: String,
     /// The values of the URL template's variables.
     pub keys: BTreeMap<String, String>,
-    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` to this machine only. May hold `{env:NAME}` as the value of a query parameter.
+    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` to this machine only. May hold
+    /// `{env:NAME}` as the value of a query parameter.
     pub url: String,
     /// The publisher's own label for the bytes.
     pub source_version: String,
-    /// The publisher's own date, as bundled files and portals' lists have one; without it, the date that comes with the bytes or the day they were first fetched.
+    /// The publisher's own date, as bundled files and portals' lists have one; without it, the date
+    /// that comes with the bytes or the day they were first fetched.
     pub source_date: Option<String>,
     pub is_archive: bool,
     pub is_json: bool,
@@ -73,7 +76,8 @@ pub struct Request {
     pub max_bytes: u64,
     /// The bytes of a `bundled:` URL.
     pub bundled: Option<Vec<u8>>,
-    /// Hosts that the publisher's server may send on to, besides those of its own domain: `host` or `*.host`.
+    /// Hosts that the publisher's server may send on to, besides those of its own domain: `host` or
+    /// `*.host`.
     pub redirects: Vec<String>,
     /// A secret that the publisher takes in a header, sent when it is configured.
     pub app_token: Option<AppToken>,
@@ -81,7 +85,8 @@ pub struct Request {
     pub stated: Option<StatedChange>,
 }
 
-/// What a publisher's document says of a file's last change: while the instant stays the same, the known file is reused.
+/// What a publisher's document says of a file's last change: while the instant stays the same, the
+/// known file is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatedChange {
     /// Seconds since 1970-01-01.
@@ -90,14 +95,16 @@ pub struct StatedChange {
     pub whole_every: u32,
 }
 
-/// What a fetch found. Failures are errors of kind `Fetch`; the last good snapshot stays in place then.
+/// What a fetch found. Failures are errors of kind `Fetch`; the last good snapshot stays in place
+/// then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Bytes that this URL did not have before.
     New(Snapshot),
     /// The bytes that are already known.
     Unchanged(Snapshot),
-    /// The known bytes; the file was not asked for, because the publisher's document says that it did not change.
+    /// The known bytes; the file was not asked for, because the publisher's document says that it
+    /// did not change.
     Reused(Snapshot),
     /// The publisher says that there is no such file (404, 410), or no mirror has it.
     Absent,
@@ -108,18 +115,22 @@ pub enum Outcome {
     },
 }
 
-/// How to fetch. The defaults suit the publishers; tests replace the clock and say where names lead.
+/// How to fetch. The defaults suit the publishers; tests replace the clock and say where names
+/// lead.
 #[derive(Clone)]
 pub struct FetchSettings {
-    /// Folders or URLs that stand in for all publishers; the first that has a file wins, and no publisher is asked.
+    /// Folders or URLs that stand in for all publishers; the first that has a file wins, and no
+    /// publisher is asked.
     pub mirrors: Vec<String>,
     /// Who to write to, sent in the `User-Agent` as publishers ask.
     pub contact: Option<String>,
     /// Reads a secret by its environment variable's name.
     pub secret: fn(&str) -> Option<String>,
-    /// Requests per second to one host; never more than [`MAX_REQUESTS_PER_SECOND`]. This machine is not limited.
+    /// Requests per second to one host; never more than [`MAX_REQUESTS_PER_SECOND`]. This machine
+    /// is not limited.
     pub requests_per_second: f64,
-    /// Requests per second by host name, where they differ; limits this machine too when it is named.
+    /// Requests per second by host name, where they differ; limits this machine too when it is
+    /// named.
     pub host_requests_per_second: BTreeMap<String, f64>,
     /// Transfers from one host at a time.
     pub transfers_per_host: usize,
@@ -130,20 +141,23 @@ pub struct FetchSettings {
     pub longest_wait: Duration,
     /// For how long a file is asked for that the publisher is still making.
     pub patience: Patience,
-    /// Longest `Retry-After` that is waited for; a server that asks for more is left alone until the next run.
+    /// Longest `Retry-After` that is waited for; a server that asks for more is left alone until
+    /// the next run.
     pub longest_retry_after: Duration,
     pub connect_timeout: Duration,
     /// Longest silence of a server.
     pub read_timeout: Duration,
     /// Longest duration of one try.
     pub total_timeout: Duration,
-    /// Longest duration of all requests for the files of one pipeline in a run, tries and waits included.
+    /// Longest duration of all requests for the files of one pipeline in a run, tries and waits
+    /// included.
     pub pipeline_deadline: Duration,
     /// The way out of a closed network.
     pub proxy: ProxySettings,
     /// Certificates of authorities (PEM) that are trusted besides those of the system.
     pub ca_file: Option<PathBuf>,
-    /// Where names lead in tests, whose publishers are on this machine. Names that stand here may lead there; all others are looked up.
+    /// Where names lead in tests, whose publishers are on this machine. Names that stand here may
+    /// lead there; all others are looked up.
     pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
     /// Whether files are asked for whatever publishers' documents say of them.
@@ -152,7 +166,8 @@ pub struct FetchSettings {
     pub sftp: BTreeMap<String, SftpLogin>,
 }
 
-/// How a file is waited for that the publisher makes when it is asked for (202). Apart from the tries: nothing has failed.
+/// How a file is waited for that the publisher makes when it is asked for (202). Apart from the
+/// tries: nothing has failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// Requests for the file, the first included.
@@ -164,7 +179,8 @@ pub struct Patience {
     pub total: Duration,
 }
 
-/// No host is asked more often, whatever the settings say: the SEC's published limit, and no publisher allows more.
+/// No host is asked more often, whatever the settings say: the SEC's published limit, and no
+/// publisher allows more.
 pub const MAX_REQUESTS_PER_SECOND: f64 = 10.0;
 
 impl Default for FetchSettings {
@@ -179,7 +195,12 @@ impl Default for FetchSettings {
             tries: 6,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(60),
-            patience: Patience { requests: 60, first_wait: Duration::from_secs(10), longest_wait: Duration::from_secs(60), total: Duration::from_secs(1800) },
+            patience: Patience {
+                requests: 60,
+                first_wait: Duration::from_secs(10),
+                longest_wait: Duration::from_secs(60),
+                total: Duration::from_secs(1800),
+            },
             longest_retry_after: Duration::from_secs(300),
             connect_timeout: Duration::from_secs(20),
             read_timeout: Duration::from_secs(60),
@@ -203,7 +224,10 @@ impl FetchSettings {
 
     /// The mirrors that are folders of this machine.
     pub fn mirror_folders(&self) -> impl Iterator<Item = &Path> {
-        self.mirrors.iter().filter(|mirror| !is_url(mirror)).map(|mirror| Path::new(mirror.strip_prefix("file://").unwrap_or(mirror)))
+        self.mirrors
+            .iter()
+            .filter(|mirror| !is_url(mirror))
+            .map(|mirror| Path::new(mirror.strip_prefix("file://").unwrap_or(mirror)))
     }
 }
 

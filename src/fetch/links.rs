@@ -6,10 +6,12 @@ use serde_json::Value;
 /// Longest link that is an address: those of files stand in snapshots.
 const MOST_LINK_BYTES: usize = 8 << 10;
 
-/// The addresses a web page links to on its own host, in the order of the page, each once. A JSON document links to what its texts say
-/// are addresses, whatever type its publisher gives it.
+/// The addresses a web page links to on its own host, in the order of the page, each once. A JSON
+/// document links to what its texts say are addresses, whatever type its publisher gives it.
 pub fn links(page_url: &str, page: &str) -> Vec<String> {
-    let Ok(base) = Url::parse(page_url) else { return Vec::new() };
+    let Ok(base) = Url::parse(page_url) else {
+        return Vec::new();
+    };
     let mut found: Vec<String> = Vec::new();
     let mut add = |target: &str| {
         if let Ok(mut url) = base.join(target) {
@@ -35,7 +37,9 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
 /// The texts of a JSON document that are whole addresses.
 fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
     match document {
-        Value::String(text) if text.starts_with("https://") || text.starts_with("http://") => add(text),
+        Value::String(text) if text.starts_with("https://") || text.starts_with("http://") => {
+            add(text)
+        }
         Value::Array(items) => items.iter().for_each(|item| addresses(item, add)),
         Value::Object(members) => members.values().for_each(|member| addresses(member, add)),
         _ => {}
@@ -47,10 +51,18 @@ fn references(page: &str, add: &mut impl FnMut(&str)) {
     // Letters of ASCII only, so that places in one text are places in the other.
     let lower = page.to_ascii_lowercase();
     for (place, _) in lower.match_indices("href") {
-        let Some(value) = page[place + 4..].trim_start().strip_prefix('=').map(str::trim_start) else { continue };
+        let Some(value) = page[place + 4..]
+            .trim_start()
+            .strip_prefix('=')
+            .map(str::trim_start)
+        else {
+            continue;
+        };
         let target = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => value[1..].split(quote).next(),
-            _ => value.split(|character: char| character.is_whitespace() || character == '>').next(),
+            _ => value
+                .split(|character: char| character.is_whitespace() || character == '>')
+                .next(),
         };
         add(&target.unwrap_or_default().trim().replace("&amp;", "&"));
     }
@@ -64,8 +76,12 @@ mod tests {
     fn links_are_resolved_and_stay_on_their_host() {
         let page = "<A HREF=\"/rates/MN.csv\">MN</A> <a class=x href = 'WI.csv?a=1&amp;b=2'>é</a><a href=NE.txt>NE</a><a href=\"/rates/MN.csv#top\">again</a>
             <a href=\"https://elsewhere.example/x.csv\"><a href=\"javascript:void(0)\"><a href=\"http://example.org/plain.csv\"><a href><a href=";
-        let expected =
-            ["https://example.org/rates/MN.csv", "https://example.org/list/WI.csv?a=1&b=2", "https://example.org/list/NE.txt", "https://example.org/list/"];
+        let expected = [
+            "https://example.org/rates/MN.csv",
+            "https://example.org/list/WI.csv?a=1&b=2",
+            "https://example.org/list/NE.txt",
+            "https://example.org/list/",
+        ];
         assert_eq!(links("https://example.org/list/", page), expected);
         assert!(links("no address", page).is_empty());
     }
@@ -73,6 +89,9 @@ mod tests {
     #[test]
     fn a_json_document_links_to_the_addresses_in_its_texts() {
         let page = r#"[{"title": "a/b", "files": [{"fileURL": "https:\/\/example.org\/zip\/a.zip"}, {"fileURL": "https://elsewhere.example/b.zip"}]}, "https://example.org/zip/a.zip", 7]"#;
-        assert_eq!(links("https://example.org/api/list", page), ["https://example.org/zip/a.zip"]);
+        assert_eq!(
+            links("https://example.org/api/list", page),
+            ["https://example.org/zip/a.zip"]
+        );
     }
 }

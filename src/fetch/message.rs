@@ -1,5 +1,5 @@
-//! Tells an address of the operator's own choice something: a message by POST, or by GET that a run has ended. What it answers is not read
-//! beyond its status.
+//! Tells an address of the operator's own choice something: a message by POST, or by GET that a run
+//! has ended. What it answers is not read beyond its status.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ const TRIES: u32 = 3;
 /// A longer message is not sent.
 const MOST_BYTES: usize = 1 << 20;
 
-/// An address of the operator's own choice, asked over one connection. It may hold a secret: failures name its host alone.
+/// An address of the operator's own choice, asked over one connection. It may hold a secret:
+/// failures name its host alone.
 pub struct Address {
     url: Url,
     host: String,
@@ -32,37 +33,59 @@ impl Address {
     /// # Errors
     /// `Config`, when the address is neither `https://` nor on this machine.
     pub fn new(settings: FetchSettings, address: &str) -> Result<Self> {
-        let not_one = |reason: &str| Error::config(format!("the address to tell {reason}")).hint("write https://, or http:// on this machine");
+        let not_one = |reason: &str| {
+            Error::config(format!("the address to tell {reason}"))
+                .hint("write https://, or http:// on this machine")
+        };
         let url = Url::parse(address).map_err(|_| not_one("is no address"))?;
         let host = url.host_str().unwrap_or_default().to_owned();
         if !(url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&host))) {
             return Err(not_one(&format!("at {host} is not encrypted")));
         }
         let first_wait = settings.first_wait;
-        let clients = Clients::new(FetchSettings { connect_timeout: TIMEOUT, read_timeout: TIMEOUT, total_timeout: TIMEOUT, ..settings })?;
-        Ok(Self { url, host, clients, first_wait })
+        let clients = Clients::new(FetchSettings {
+            connect_timeout: TIMEOUT,
+            read_timeout: TIMEOUT,
+            total_timeout: TIMEOUT,
+            ..settings
+        })?;
+        Ok(Self {
+            url,
+            host,
+            clients,
+            first_wait,
+        })
     }
 
     /// Sends JSON by POST; nothing to send is a GET. Redirects are not followed.
     ///
     /// # Errors
-    /// `Config`, when the message is too long; `Fetch`, when there is no answer or one that is not 2xx.
+    /// `Config`, when the message is too long; `Fetch`, when there is no answer or one that is not
+    /// 2xx.
     pub async fn send(&self, json: Option<&[u8]>) -> Result<()> {
         let Self { url, host, .. } = self;
         if json.is_some_and(|json| json.len() > MOST_BYTES) {
-            return Err(Error::config(format!("the message for {host} is longer than {MOST_BYTES} bytes")));
+            return Err(Error::config(format!(
+                "the message for {host} is longer than {MOST_BYTES} bytes"
+            )));
         }
         let client = self.clients.get(url, NamedBy::Person)?;
         let mut tried = 0;
         loop {
             tried += 1;
             let request = match json {
-                Some(json) => client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(json.to_vec()),
+                Some(json) => client
+                    .post(url.clone())
+                    .header(CONTENT_TYPE, "application/json")
+                    .body(json.to_vec()),
                 None => client.get(url.clone()),
             };
             let (failure, is_worth_another_try) = match request.send().await {
                 Ok(answer) if answer.status().is_success() => return Ok(()),
-                Ok(answer) => (format!("{host} answered {}", answer.status()), answer.status().is_server_error() || answer.status().as_u16() == 429),
+                Ok(answer) => (
+                    format!("{host} answered {}", answer.status()),
+                    answer.status().is_server_error() || answer.status().as_u16() == 429,
+                ),
                 Err(error) => (format!("no answer of {host}: {}", causes(error)), true),
             };
             if tried == TRIES || !is_worth_another_try {
@@ -77,6 +100,10 @@ impl Address {
 ///
 /// # Errors
 /// As for [`Address::new`] and [`Address::send`].
-pub async fn send_message(settings: &FetchSettings, address: &str, json: Option<&[u8]>) -> Result<()> {
+pub async fn send_message(
+    settings: &FetchSettings,
+    address: &str,
+    json: Option<&[u8]>,
+) -> Result<()> {
     Address::new(settings.clone(), address)?.send(json).await
 }

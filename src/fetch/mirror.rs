@@ -1,5 +1,5 @@
-//! What a mirror is, and the name of a publisher's file on it, made from the file's URL. A URL whose name could lead out of the mirror's
-//! folder is refused.
+//! What a mirror is, and the name of a publisher's file on it, made from the file's URL. A URL
+//! whose name could lead out of the mirror's folder is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -46,54 +46,100 @@ impl Mirror {
     /// Opens a mirror by its folder, `file://` URL or `http(s)://` URL.
     ///
     /// # Errors
-    /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is not valid.
+    /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is not
+    /// valid.
     pub(super) fn open(text: &str) -> Result<Self> {
         if is_url(text) {
-            let url = Url::parse(&format!("{}/", text.trim_end_matches('/'))).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
-            let url = url.ok_or_else(|| Error::config(format!("mirror {text}: not a URL that a path can be added to")))?;
-            return Ok(Self { location: MirrorLocation::Url(url), described: OnceCell::new() });
+            let url = Url::parse(&format!("{}/", text.trim_end_matches('/')))
+                .ok()
+                .filter(|url| url.query().is_none() && url.fragment().is_none());
+            let url = url.ok_or_else(|| {
+                Error::config(format!(
+                    "mirror {text}: not a URL that a path can be added to"
+                ))
+            })?;
+            return Ok(Self {
+                location: MirrorLocation::Url(url),
+                described: OnceCell::new(),
+            });
         }
-        let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
+        let folder = if text.starts_with("file://") {
+            file_url_path(text)?
+        } else {
+            PathBuf::from(text)
+        };
         let folder = folder.canonicalize().unwrap_or(folder);
         if folder.is_file() {
-            return Err(Error::config(format!("mirror {text}: is a file, and a mirror is a folder"))
-                .hint("give the folder that has a folder for each publisher's host"));
+            return Err(Error::config(format!(
+                "mirror {text}: is a file, and a mirror is a folder"
+            ))
+            .hint("give the folder that has a folder for each publisher's host"));
         }
         if !folder.is_dir() {
-            return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
+            return Err(
+                Error::config(format!("mirror {text}: there is no such folder"))
+                    .hint("give a folder, or a URL that begins with https:// or http://"),
+            );
         }
-        let described = open_file(&folder.join(MIRROR_FILE)).and_then(|file| read_at_most(file, MOST_MIRROR_FILE_BYTES));
+        let described = open_file(&folder.join(MIRROR_FILE))
+            .and_then(|file| read_at_most(file, MOST_MIRROR_FILE_BYTES));
         let described = match described {
             Ok(content) => MirrorFile::parse(&String::from_utf8_lossy(&content), text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => MirrorFile::default(),
-            Err(error) => return Err(Error::config(format!("mirror {text}: cannot read {MIRROR_FILE}: {error}"))),
+            Err(error) => {
+                return Err(Error::config(format!(
+                    "mirror {text}: cannot read {MIRROR_FILE}: {error}"
+                )));
+            }
         };
-        Ok(Self { location: MirrorLocation::Folder(folder), described: OnceCell::new_with(Some(described)) })
+        Ok(Self {
+            location: MirrorLocation::Folder(folder),
+            described: OnceCell::new_with(Some(described)),
+        })
     }
 
     pub(super) fn is_sample(&self) -> bool {
-        self.described.get().is_some_and(|described| described.sample)
+        self.described
+            .get()
+            .is_some_and(|described| described.sample)
     }
 
-    /// Returns what provenance calls the mirror: the name it gives itself, or the last part of its place. The whole place is this machine's business.
+    /// Returns what provenance calls the mirror: the name it gives itself, or the last part of its
+    /// place. The whole place is this machine's business.
     pub(super) fn name(&self) -> String {
-        let own = self.described.get().and_then(|described| described.name.as_deref()).map(str::trim).filter(|name| !name.is_empty());
+        let own = self
+            .described
+            .get()
+            .and_then(|described| described.name.as_deref())
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
         let of_place = || match &self.location {
-            MirrorLocation::Folder(folder) => folder.file_name().map(|name| name.to_string_lossy().into_owned()),
-            MirrorLocation::Url(url) => url.host_str().map(|host| format!("{host}{}", url.path().trim_end_matches('/'))),
+            MirrorLocation::Folder(folder) => folder
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned()),
+            MirrorLocation::Url(url) => url
+                .host_str()
+                .map(|host| format!("{host}{}", url.path().trim_end_matches('/'))),
         };
-        let name = own.map(str::to_owned).or_else(of_place).unwrap_or_else(|| "a mirror".to_owned());
+        let name = own
+            .map(str::to_owned)
+            .or_else(of_place)
+            .unwrap_or_else(|| "a mirror".to_owned());
         name.chars().take(MOST_NAME_CHARACTERS).collect()
     }
 }
 
-/// Says that there is no file, or page, at a publisher's address. Where mirrors stand in for the publishers no publisher was asked: then it names them, and the
-/// name that the file would have there.
+/// Says that there is no file, or page, at a publisher's address. Where mirrors stand in for the
+/// publishers no publisher was asked: then it names them, and the name that the file would have
+/// there.
 pub fn absence(mirrors: &[String], url: &str, what: &str) -> String {
     let path = SecretUrl::parse(url).and_then(|url| mirror_path(&url.recorded));
     match (path, mirrors) {
         (Ok(path), [mirror]) => format!("the mirror {mirror} has no {path}"),
-        (Ok(path), [first, .., last]) => format!("none of the {} mirrors, from {first} to {last}, has {path}", mirrors.len()),
+        (Ok(path), [first, .., last]) => format!(
+            "none of the {} mirrors, from {first} to {last}, has {path}",
+            mirrors.len()
+        ),
         _ => format!("the publisher has no such {what}"),
     }
 }
@@ -111,8 +157,14 @@ pub(super) fn file_in(folder: &Path, path: &str) -> Result<PathBuf> {
     let place = folder.join(path);
     match place.canonicalize() {
         Ok(end) if !end.starts_with(folder) => {
-            let message = format!("{} is a link that leads out of the mirror, to {}", place.display(), end.display());
-            Err(Error::fetch(message).hint("put the file itself there, or name the folder that has it as a mirror of its own"))
+            let message = format!(
+                "{} is a link that leads out of the mirror, to {}",
+                place.display(),
+                end.display()
+            );
+            Err(Error::fetch(message).hint(
+                "put the file itself there, or name the folder that has it as a mirror of its own",
+            ))
         }
         // What is not there is found to be absent.
         _ => Ok(place),
@@ -125,40 +177,69 @@ impl MirrorFile {
     /// # Errors
     /// `Config`, when it is not valid.
     pub(super) fn parse(content: &str, mirror: &str) -> Result<Self> {
-        toml::from_str(content).map_err(|error| Error::config(format!("mirror {mirror}: {MIRROR_FILE} is not valid: {}", error.message())))
+        toml::from_str(content).map_err(|error| {
+            Error::config(format!(
+                "mirror {mirror}: {MIRROR_FILE} is not valid: {}",
+                error.message()
+            ))
+        })
     }
 }
 
-/// The name of a URL's file on a mirror, below the mirror's folder: `host/path`, with `@` for the `?` of a query, `%2F` for a `/` in it
-/// and `index.html` for a path that ends in `/`. Percent-encoding is kept as it stands in the URL.
+/// The name of a URL's file on a mirror, below the mirror's folder: `host/path`, with `@` for the
+/// `?` of a query, `%2F` for a `/` in it and `index.html` for a path that ends in `/`.
+/// Percent-encoding is kept as it stands in the URL.
 ///
 /// # Errors
-/// `Config`, for a URL that has no such name: not `http(s)://` or `sftp://`, no host, `.` or `..` as a segment (percent-encoded or not), or characters
-/// that do not belong in a URL.
+/// `Config`, for a URL that has no such name: not `http(s)://` or `sftp://`, no host, `.` or `..`
+/// as a segment (percent-encoded or not), or characters that do not belong in a URL.
 pub fn mirror_path(url: &str) -> Result<String> {
-    let refuse = |reason: &str| Error::config(format!("URL {}: no name on a mirror: {reason}", url.escape_debug()));
-    let rest = ["https://", "http://", "sftp://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    let refuse = |reason: &str| {
+        Error::config(format!(
+            "URL {}: no name on a mirror: {reason}",
+            url.escape_debug()
+        ))
+    };
+    let rest = ["https://", "http://", "sftp://"]
+        .iter()
+        .find_map(|scheme| url.strip_prefix(scheme));
     let rest = rest.ok_or_else(|| refuse("not https://, http:// or sftp://"))?;
     let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
-    let is_foreign = |character: char| !character.is_ascii_graphic() || "\\<>\"`{}|^".contains(character);
+    let is_foreign =
+        |character: char| !character.is_ascii_graphic() || "\\<>\"`{}|^".contains(character);
     if rest.contains(is_foreign) {
         return Err(refuse("it has characters that do not belong in a URL"));
     }
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (host, segments) = path.split_once('/').unwrap_or((path, ""));
-    let is_host = |character: char| character.is_ascii_alphanumeric() || ".-_:[]".contains(character);
+    let is_host =
+        |character: char| character.is_ascii_alphanumeric() || ".-_:[]".contains(character);
     if host.is_empty() || host.starts_with('.') || !host.chars().all(is_host) {
         return Err(refuse("its host is not a host name"));
     }
-    if segments.split('/').any(|segment| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")) {
+    if segments.split('/').any(|segment| {
+        matches!(
+            segment.to_ascii_lowercase().replace("%2e", ".").as_str(),
+            "." | ".."
+        )
+    }) {
         return Err(refuse("`.` and `..` are not allowed in its path"));
     }
-    let index = if segments.is_empty() || segments.ends_with('/') { "index.html" } else { "" };
-    let query = if query.is_empty() { String::new() } else { format!("@{}", query.replace('/', "%2F")) };
+    let index = if segments.is_empty() || segments.ends_with('/') {
+        "index.html"
+    } else {
+        ""
+    };
+    let query = if query.is_empty() {
+        String::new()
+    } else {
+        format!("@{}", query.replace('/', "%2F"))
+    };
     Ok(format!("{host}/{segments}{index}{query}"))
 }
 
-/// The place of a mirror's file under the mirror's URL: the file's name as a URL path, so that any server of the folder finds it.
+/// The place of a mirror's file under the mirror's URL: the file's name as a URL path, so that any
+/// server of the folder finds it.
 pub(super) fn mirror_url(base: &Url, path: &str) -> Result<Url> {
     let text = format!("{base}{}", path.replace('%', "%25"));
     Url::parse(&text).map_err(|error| Error::config(format!("mirror URL {text}: {error}")))
@@ -167,7 +248,10 @@ pub(super) fn mirror_url(base: &Url, path: &str) -> Result<Url> {
 /// The path of a `file://` URL.
 pub(super) fn file_url_path(url: &str) -> Result<PathBuf> {
     let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
-    path.ok_or_else(|| Error::config(format!("URL {url}: not the URL of a file on this machine")).hint("write file:///path/to/file"))
+    path.ok_or_else(|| {
+        Error::config(format!("URL {url}: not the URL of a file on this machine"))
+            .hint("write file:///path/to/file")
+    })
 }
 
 /// How a file of this machine is named as an origin.

@@ -30,14 +30,26 @@ pub enum Head {
     Absent { status: Option<u16> },
     /// The server sends on to an address that is not followed.
     Moved { status: u16, location: String },
-    /// The server does not serve this program, or not this request, or is not known to be the publisher's.
-    Refused { status: Option<u16>, message: String, hint: Option<String> },
+    /// The server does not serve this program, or not this request, or is not known to be the
+    /// publisher's.
+    Refused {
+        status: Option<u16>,
+        message: String,
+        hint: Option<String>,
+    },
     /// No answer, or one that says to come back later.
-    Unreachable { status: Option<u16>, message: String, hint: Option<String> },
+    Unreachable {
+        status: Option<u16>,
+        message: String,
+        hint: Option<String>,
+    },
     /// The URL needs a secret that is not configured; nothing was asked.
     NotConfigured { variable: String },
     /// A setting or an address cannot be used; nothing was asked.
-    Unusable { message: String, hint: Option<String> },
+    Unusable {
+        message: String,
+        hint: Option<String>,
+    },
 }
 
 impl Head {
@@ -53,7 +65,9 @@ impl Piece {
         match self {
             Self::Start(length) => format!("bytes=0-{}", length.saturating_sub(1)),
             Self::End(length) => format!("bytes=-{length}"),
-            Self::At(start, length) => format!("bytes={start}-{}", start + length.saturating_sub(1)),
+            Self::At(start, length) => {
+                format!("bytes={start}-{}", start + length.saturating_sub(1))
+            }
         }
     }
 

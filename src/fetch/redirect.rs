@@ -1,5 +1,5 @@
-//! Which addresses a server may send on to: those of its own registrable domain and the hosts that the source names, encrypted, and never
-//! this machine or a private network.
+//! Which addresses a server may send on to: those of its own registrable domain and the hosts that
+//! the source names, encrypted, and never this machine or a private network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,13 +20,22 @@ pub(super) enum Reach<'a> {
 /// Why a redirect is not followed, as the end of a sentence, and what to do about it.
 pub(super) type Refusal = (&'static str, &'static str);
 
-const MOVED: &str = "open the URL in a browser, and if the file has moved, change its URL in the declaration";
+const MOVED: &str =
+    "open the URL in a browser, and if the file has moved, change its URL in the declaration";
 const ELSEWHERE: &str = "open the URL in a browser; if the publisher keeps the file there, name the host in the source's `redirects`, else change its URL";
 pub(super) const MISUSED: &str = "no publisher keeps a file there: the server, or something on the way to it, is not what it should be";
 
-/// Returns the address that a server sends on to, when it may be asked. `first` is what the declaration or the command line names.
-pub(super) fn follow(first: &Url, reach: Reach<'_>, current: &Url, location: &str) -> Result<Url, Refusal> {
-    let mut next = current.join(location).map_err(|_| ("which is no address", MOVED))?;
+/// Returns the address that a server sends on to, when it may be asked. `first` is what the
+/// declaration or the command line names.
+pub(super) fn follow(
+    first: &Url,
+    reach: Reach<'_>,
+    current: &Url,
+    location: &str,
+) -> Result<Url, Refusal> {
+    let mut next = current
+        .join(location)
+        .map_err(|_| ("which is no address", MOVED))?;
     next.set_fragment(None);
     if !next.username().is_empty() || next.password().is_some() {
         return Err(("which has a user's name in it", MISUSED));
@@ -45,21 +54,33 @@ pub(super) fn follow(first: &Url, reach: Reach<'_>, current: &Url, location: &st
     }
     let is_allowed = match reach {
         Reach::Mirror => first.host_str() == Some(host),
-        Reach::Domain(named) => is_same_domain(first.host_str().unwrap_or_default(), host) || named.iter().any(|pattern| is_named(pattern, host)),
+        Reach::Domain(named) => {
+            is_same_domain(first.host_str().unwrap_or_default(), host)
+                || named.iter().any(|pattern| is_named(pattern, host))
+        }
     };
     match reach {
         _ if is_allowed => Ok(next),
-        Reach::Mirror => Err(("which is not on the mirror", "let the mirror have the file itself")),
+        Reach::Mirror => Err((
+            "which is not on the mirror",
+            "let the mirror have the file itself",
+        )),
         Reach::Domain(_) => Err(("which is in another domain", ELSEWHERE)),
     }
 }
 
-/// Whether a publisher's file may be at an address: encrypted, and in the registrable domain of a declared address or on a host that the source names.
+/// Whether a publisher's file may be at an address: encrypted, and in the registrable domain of a
+/// declared address or on a host that the source names.
 pub fn is_within_reach(declared: &str, named: &[String], url: &str) -> bool {
-    let (Ok(declared), Ok(url)) = (Url::parse(declared), Url::parse(url)) else { return false };
+    let (Ok(declared), Ok(url)) = (Url::parse(declared), Url::parse(url)) else {
+        return false;
+    };
     let host = url.host_str().unwrap_or_default();
     let is_own = declared.origin() == url.origin() && declared.host_str().is_some();
-    let is_allowed = || is_same_domain(declared.host_str().unwrap_or_default(), host) || named.iter().any(|pattern| is_named(pattern, host));
+    let is_allowed = || {
+        is_same_domain(declared.host_str().unwrap_or_default(), host)
+            || named.iter().any(|pattern| is_named(pattern, host))
+    };
     is_own || (url.scheme() == "https" && !is_private_host(host) && is_allowed())
 }
 
@@ -70,29 +91,42 @@ pub(super) fn without_query(url: &Url) -> String {
     url.into()
 }
 
-/// Whether two hosts belong to one registrable domain, such as `sf.gov`; addresses in numbers belong to none.
+/// Whether two hosts belong to one registrable domain, such as `sf.gov`; addresses in numbers
+/// belong to none.
 fn is_same_domain(first: &str, other: &str) -> bool {
-    let domain = |host: &str| address_of(host).is_none().then(|| psl::domain_str(host).map(str::to_owned)).flatten();
+    let domain = |host: &str| {
+        address_of(host)
+            .is_none()
+            .then(|| psl::domain_str(host).map(str::to_owned))
+            .flatten()
+    };
     domain(first).is_some_and(|first| Some(first) == domain(other))
 }
 
 /// Whether a host is the one of a pattern, or for `*.host` below it.
 fn is_named(pattern: &str, host: &str) -> bool {
     let pattern = pattern.to_ascii_lowercase();
-    pattern.strip_prefix('*').map_or(pattern == host, |ending| ending.starts_with('.') && host.len() > ending.len() && host.ends_with(ending))
+    pattern.strip_prefix('*').map_or(pattern == host, |ending| {
+        ending.starts_with('.') && host.len() > ending.len() && host.ends_with(ending)
+    })
 }
 
-/// Whether a host is this machine or a private address by its name alone. Other names are looked at when they have been resolved.
+/// Whether a host is this machine or a private address by its name alone. Other names are looked at
+/// when they have been resolved.
 pub(super) fn is_private_host(host: &str) -> bool {
     let name = host.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost") || address_of(host).is_some_and(is_private)
 }
 
 fn address_of(host: &str) -> Option<IpAddr> {
-    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+    host.trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse()
+        .ok()
 }
 
-/// Whether an address is no public one: this machine, a private network, a link, a provider's inner network, a group.
+/// Whether an address is no public one: this machine, a private network, a link, a provider's inner
+/// network, a group.
 pub(super) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -104,22 +138,35 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let is_shared = a == 100 && (64..128).contains(&b);
     let is_protocol = (a, b, c) == (192, 0, 0) || (a == 198 && (18..20).contains(&b));
-    a == 0 || a >= 224 || is_shared || is_protocol || address.is_loopback() || address.is_private() || address.is_link_local()
+    a == 0
+        || a >= 224
+        || is_shared
+        || is_protocol
+        || address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
 }
 
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     let v4_at = |place: usize| {
-        let ([a, b], [c, d]) = (segments[place].to_be_bytes(), segments[place + 1].to_be_bytes());
+        let ([a, b], [c, d]) = (
+            segments[place].to_be_bytes(),
+            segments[place + 1].to_be_bytes(),
+        );
         is_private_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        // Mapped, compatible (with the unspecified address and loopback), translated, and 6to4: an IPv4 address inside.
+        // Mapped, compatible (with the unspecified address and loopback), translated, and 6to4: an
+        // IPv4 address inside.
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
         [0x2002, ..] => v4_at(1),
-        // Unique-local, link-local and site-local, multicast, Teredo and other protocols, local translation.
+        // Unique-local, link-local and site-local, multicast, Teredo and other protocols, local
+        // translation.
         [first, second, ..] => {
-            matches!(first, 0xfc00..=0xfdff | 0xfe80..=0xfeff | 0xff00..) || (first == 0x2001 && second < 0x200) || (first == 0x64 && second == 0xff9b)
+            matches!(first, 0xfc00..=0xfdff | 0xfe80..=0xfeff | 0xff00..)
+                || (first == 0x2001 && second < 0x200)
+                || (first == 0x64 && second == 0xff9b)
         }
     }
 }
@@ -134,33 +181,79 @@ mod tests {
 
     #[test]
     fn redirects_stay_in_the_domain_or_go_where_the_source_says() {
-        let named = ["*.s3.amazonaws.com".to_owned(), "storage.googleapis.com".to_owned()];
+        let named = [
+            "*.s3.amazonaws.com".to_owned(),
+            "storage.googleapis.com".to_owned(),
+        ];
         let first = url("https://data.sfgov.example.org/rows.csv?a=1");
-        let check = |location: &str| follow(&first, Reach::Domain(&named), &first, location).map(String::from).map_err(|(reason, _)| reason);
+        let check = |location: &str| {
+            follow(&first, Reach::Domain(&named), &first, location)
+                .map(String::from)
+                .map_err(|(reason, _)| reason)
+        };
         for (location, expected) in [
             ("/other.csv#top", "https://data.sfgov.example.org/other.csv"),
-            ("https://data.sf.example.org/rows.csv", "https://data.sf.example.org/rows.csv"),
+            (
+                "https://data.sf.example.org/rows.csv",
+                "https://data.sf.example.org/rows.csv",
+            ),
             ("//EXAMPLE.org/x", "https://example.org/x"),
-            ("https://bucket.s3.amazonaws.com/x?X-Amz-Signature=1", "https://bucket.s3.amazonaws.com/x?X-Amz-Signature=1"),
-            ("https://storage.googleapis.com/x", "https://storage.googleapis.com/x"),
+            (
+                "https://bucket.s3.amazonaws.com/x?X-Amz-Signature=1",
+                "https://bucket.s3.amazonaws.com/x?X-Amz-Signature=1",
+            ),
+            (
+                "https://storage.googleapis.com/x",
+                "https://storage.googleapis.com/x",
+            ),
         ] {
             assert_eq!(check(location).as_deref(), Ok(expected), "{location}");
         }
         for (location, reason) in [
             ("https://example.com/rows.csv", "which is in another domain"),
             ("https://s3.amazonaws.com/x", "which is in another domain"),
-            ("https://evils3.amazonaws.com/x", "which is in another domain"),
-            ("https://a.storage.googleapis.com/x", "which is in another domain"),
+            (
+                "https://evils3.amazonaws.com/x",
+                "which is in another domain",
+            ),
+            (
+                "https://a.storage.googleapis.com/x",
+                "which is in another domain",
+            ),
             ("https://1.1.1.1/x", "which is in another domain"),
-            ("http://data.sfgov.example.org/rows.csv", "which is not encrypted"),
-            ("ftp://data.sfgov.example.org/rows.csv", "which is not https://"),
+            (
+                "http://data.sfgov.example.org/rows.csv",
+                "which is not encrypted",
+            ),
+            (
+                "ftp://data.sfgov.example.org/rows.csv",
+                "which is not https://",
+            ),
             ("file:///etc/passwd", "which is not https://"),
-            ("https://me:x@data.sfgov.example.org/", "which has a user's name in it"),
-            ("https://127.0.0.1/x", "which is this machine or in a private network"),
-            ("https://0x7f.1/x", "which is this machine or in a private network"),
-            ("https://localhost/x", "which is this machine or in a private network"),
-            ("https://a.localhost./x", "which is this machine or in a private network"),
-            ("https://[::ffff:10.0.0.1]/x", "which is this machine or in a private network"),
+            (
+                "https://me:x@data.sfgov.example.org/",
+                "which has a user's name in it",
+            ),
+            (
+                "https://127.0.0.1/x",
+                "which is this machine or in a private network",
+            ),
+            (
+                "https://0x7f.1/x",
+                "which is this machine or in a private network",
+            ),
+            (
+                "https://localhost/x",
+                "which is this machine or in a private network",
+            ),
+            (
+                "https://a.localhost./x",
+                "which is this machine or in a private network",
+            ),
+            (
+                "https://[::ffff:10.0.0.1]/x",
+                "which is this machine or in a private network",
+            ),
             ("https://[", "which is no address"),
         ] {
             assert_eq!(check(location), Err(reason), "{location}");
@@ -171,19 +264,31 @@ mod tests {
     fn a_publishers_file_is_in_its_domain_or_on_a_host_that_the_source_names() {
         let named = ["*.s3.amazonaws.com".to_owned()];
         let check = |url: &str| is_within_reach("https://roc.az.gov/posting-list", &named, url);
-        for url in ["https://roc.az.gov/files/a.csv", "https://www.az.gov/a.csv", "https://bucket.s3.amazonaws.com/a.csv"] {
+        for url in [
+            "https://roc.az.gov/files/a.csv",
+            "https://www.az.gov/a.csv",
+            "https://bucket.s3.amazonaws.com/a.csv",
+        ] {
             assert!(check(url), "{url}");
         }
-        for url in
-            ["https://roc.az.example/a.csv", "http://roc.az.gov/a.csv", "https://s3.amazonaws.com/a.csv", "https://127.0.0.1/a.csv", "roc.csv", "file:///a.csv"]
-        {
+        for url in [
+            "https://roc.az.example/a.csv",
+            "http://roc.az.gov/a.csv",
+            "https://s3.amazonaws.com/a.csv",
+            "https://127.0.0.1/a.csv",
+            "roc.csv",
+            "file:///a.csv",
+        ] {
             assert!(!check(url), "{url}");
         }
     }
 
     #[test]
     fn customers_of_one_provider_are_not_one_domain() {
-        assert!(!is_same_domain("one.s3.amazonaws.com", "two.s3.amazonaws.com"));
+        assert!(!is_same_domain(
+            "one.s3.amazonaws.com",
+            "two.s3.amazonaws.com"
+        ));
         assert!(!is_same_domain("one.github.io", "two.github.io"));
         assert!(!is_same_domain("first.gov", "second.gov"));
         assert!(is_same_domain("data.sfgov.org", "sfgov.org"));
@@ -194,11 +299,27 @@ mod tests {
     #[test]
     fn a_mirror_sends_on_within_itself_only() {
         let plain = url("http://mirror.example.lan:8000/files/");
-        let check = |location: &str| follow(&plain, Reach::Mirror, &plain, location).map(String::from).map_err(|(reason, _)| reason);
-        assert_eq!(check("/files/a").as_deref(), Ok("http://mirror.example.lan:8000/files/a"));
-        assert_eq!(check("https://mirror.example.lan/files/a").as_deref(), Ok("https://mirror.example.lan/files/a"));
-        assert_eq!(check("http://mirror.example.lan:8001/files/a"), Err("which is not https://"));
-        assert_eq!(check("https://other.example.lan/files/a"), Err("which is not on the mirror"));
+        let check = |location: &str| {
+            follow(&plain, Reach::Mirror, &plain, location)
+                .map(String::from)
+                .map_err(|(reason, _)| reason)
+        };
+        assert_eq!(
+            check("/files/a").as_deref(),
+            Ok("http://mirror.example.lan:8000/files/a")
+        );
+        assert_eq!(
+            check("https://mirror.example.lan/files/a").as_deref(),
+            Ok("https://mirror.example.lan/files/a")
+        );
+        assert_eq!(
+            check("http://mirror.example.lan:8001/files/a"),
+            Err("which is not https://")
+        );
+        assert_eq!(
+            check("https://other.example.lan/files/a"),
+            Err("which is not on the mirror")
+        );
     }
 
     #[test]
@@ -234,7 +355,16 @@ mod tests {
         ] {
             assert!(is_private(address.parse().unwrap()), "{address}");
         }
-        for address in ["1.1.1.1", "93.184.216.34", "100.63.255.255", "100.128.0.0", "172.32.0.1", "2606:2800:220:1::1", "::ffff:1.1.1.1", "64:ff9b::101:101"] {
+        for address in [
+            "1.1.1.1",
+            "93.184.216.34",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.32.0.1",
+            "2606:2800:220:1::1",
+            "::ffff:1.1.1.1",
+            "64:ff9b::101:101",
+        ] {
             assert!(!is_private(address.parse().unwrap()), "{address}");
         }
     }

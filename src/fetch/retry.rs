@@ -1,5 +1,6 @@
-//! Decides whether and when a file is asked for again after a failure, and reads the dates in HTTP headers. A file that the publisher is
-//! still making is no failure, and is waited for by rules of its own.
+//! Decides whether and when a file is asked for again after a failure, and reads the dates in HTTP
+//! headers. A file that the publisher is still making is no failure, and is waited for by rules of
+//! its own.
 
 use std::time::Duration;
 
@@ -19,7 +20,10 @@ pub(super) enum Failure {
     /// Another try will not help.
     Final(Error),
     /// Another try may help, after the time the server asked for if it did.
-    Again { error: Error, after: Option<Duration> },
+    Again {
+        error: Error,
+        after: Option<Duration>,
+    },
     /// Nothing failed: the publisher is making the file, and may have said when to ask again.
     Making { after: Option<Duration> },
 }
@@ -46,7 +50,11 @@ pub(super) struct RetryPolicy<'a> {
 
 impl<'a> RetryPolicy<'a> {
     pub(super) fn new(settings: &'a FetchSettings) -> Self {
-        Self { settings, failures: 0, while_made: (0, Duration::ZERO) }
+        Self {
+            settings,
+            failures: 0,
+            while_made: (0, Duration::ZERO),
+        }
     }
 
     /// Waits for the next try.
@@ -62,15 +70,33 @@ impl<'a> RetryPolicy<'a> {
         self.failures += 1;
         let longest = self.settings.longest_retry_after;
         if let Some(after) = after.filter(|after| *after > longest) {
-            let message = format!("{error}, and asks to be left alone for {} s, longer than the {} s that are waited", after.as_secs(), longest.as_secs());
-            return Err(Error::fetch(message).hint("run again later; the last good snapshot stays in use"));
+            let message = format!(
+                "{error}, and asks to be left alone for {} s, longer than the {} s that are waited",
+                after.as_secs(),
+                longest.as_secs()
+            );
+            return Err(
+                Error::fetch(message).hint("run again later; the last good snapshot stays in use")
+            );
         }
         if self.failures >= self.settings.tries {
-            let hint = error.way_out().unwrap_or("check the network and run again; the last good snapshot stays in use").to_owned();
+            let hint = error
+                .way_out()
+                .unwrap_or("check the network and run again; the last good snapshot stays in use")
+                .to_owned();
             let tries = if self.failures == 1 { "try" } else { "tries" };
-            return Err(Error::fetch(format!("{error} (gave up after {} {tries})", self.failures)).hint(hint));
+            return Err(
+                Error::fetch(format!("{error} (gave up after {} {tries})", self.failures))
+                    .hint(hint),
+            );
         }
-        let wait = after.unwrap_or_else(|| backoff(self.settings.first_wait, self.settings.longest_wait, self.failures));
+        let wait = after.unwrap_or_else(|| {
+            backoff(
+                self.settings.first_wait,
+                self.settings.longest_wait,
+                self.failures,
+            )
+        });
         tracing::warn!(url = origin, %error, failures = self.failures, wait_ms = wait.as_millis() as u64, "trying again");
         self.settings.clock.sleep(wait).await;
         Ok(())
@@ -82,25 +108,44 @@ impl RetryPolicy<'_> {
     async fn while_made(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
         let patience = self.settings.patience;
         let (requests, waited) = (self.while_made.0 + 1, self.while_made.1);
-        let growing = patience.first_wait.saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX)).min(patience.longest_wait);
+        let growing = patience
+            .first_wait
+            .saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX))
+            .min(patience.longest_wait);
         // A server that says "at once" is not asked without end in one second.
         let wait = after.unwrap_or(growing).max(SHORTEST_WAIT);
         // A server may ask for more seconds than there are.
         if requests >= patience.requests || waited.saturating_add(wait) > patience.total {
-            let message = format!("the publisher is still making the file after {requests} requests in {} s (202 Accepted)", waited.as_secs());
-            return Err(Error::fetch(message).hint("run again later; the last good snapshot stays in use"));
+            let message = format!(
+                "the publisher is still making the file after {requests} requests in {} s (202 Accepted)",
+                waited.as_secs()
+            );
+            return Err(
+                Error::fetch(message).hint("run again later; the last good snapshot stays in use")
+            );
         }
         self.while_made = (requests, waited + wait);
-        tracing::info!(url = origin, requests, wait_ms = wait.as_millis() as u64, "the publisher is making the file");
+        tracing::info!(
+            url = origin,
+            requests,
+            wait_ms = wait.as_millis() as u64,
+            "the publisher is making the file"
+        );
         self.settings.clock.sleep(wait).await;
         Ok(())
     }
 }
 
-/// The wait before the next try: a random time between half of and the whole exponential backoff, so that many clients do not
-/// come back at once. `failures` counts from 1.
+/// The wait before the next try: a random time between half of and the whole exponential backoff,
+/// so that many clients do not come back at once. `failures` counts from 1.
 pub(super) fn backoff(first_wait: Duration, longest_wait: Duration, failures: u32) -> Duration {
-    let whole = first_wait.saturating_mul(1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX)).min(longest_wait);
+    let whole = first_wait
+        .saturating_mul(
+            1_u32
+                .checked_shl(failures.saturating_sub(1))
+                .unwrap_or(u32::MAX),
+        )
+        .min(longest_wait);
     // Without random numbers there is still a backoff.
     let random = getrandom::u32().unwrap_or(u32::MAX / 2);
     whole / 2 + (whole / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
@@ -143,8 +188,14 @@ mod tests {
     fn retry_after_is_read_as_seconds_or_date() {
         let now: Timestamp = "1994-11-06T08:49:00Z".parse().unwrap();
         assert_eq!(retry_after(" 120 ", now), Some(Duration::from_secs(120)));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", now), Some(Duration::from_secs(37)));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:48:00 GMT", now), Some(Duration::ZERO));
+        assert_eq!(
+            retry_after("Sun, 06 Nov 1994 08:49:37 GMT", now),
+            Some(Duration::from_secs(37))
+        );
+        assert_eq!(
+            retry_after("Sun, 06 Nov 1994 08:48:00 GMT", now),
+            Some(Duration::ZERO)
+        );
         assert_eq!(retry_after("soon", now), None);
     }
 
@@ -153,7 +204,10 @@ mod tests {
         let (first, longest) = (Duration::from_secs(1), Duration::from_secs(10));
         for (failures, whole) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (60, 10)] {
             let wait = backoff(first, longest, failures);
-            assert!(wait >= Duration::from_secs(whole) / 2 && wait <= Duration::from_secs(whole), "{failures} failures: {wait:?}");
+            assert!(
+                wait >= Duration::from_secs(whole) / 2 && wait <= Duration::from_secs(whole),
+                "{failures} failures: {wait:?}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A URL in its two forms: as recorded and logged, without its secrets, and as sent. Texts from outside are cleared of the secrets before
-//! they are shown.
+//! A URL in its two forms: as recorded and logged, without its secrets, and as sent. Texts from
+//! outside are cleared of the secrets before they are shown.
 
 use pubdata_core::error::{Error, Result};
 
@@ -22,26 +22,46 @@ impl SecretUrl {
     /// # Errors
     /// `Config`, when `{env:NAME}` stands anywhere but as the whole value of a query parameter.
     pub(super) fn parse(declared: &str) -> Result<Self> {
-        let declared = declared.split_once('#').map_or(declared, |(before, _)| before);
+        let declared = declared
+            .split_once('#')
+            .map_or(declared, |(before, _)| before);
         let (path, query) = declared.split_once('?').unwrap_or((declared, ""));
         let mut variables = Vec::new();
         let mut kept = Vec::new();
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-            match parameter.split_once('=').and_then(|(_, value)| value.strip_prefix("{env:")?.strip_suffix('}')) {
+            match parameter
+                .split_once('=')
+                .and_then(|(_, value)| value.strip_prefix("{env:")?.strip_suffix('}'))
+            {
                 Some(variable) => variables.push(variable.to_owned()),
                 None => kept.push(parameter),
             }
         }
-        let recorded = if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) };
+        let recorded = if kept.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{path}?{}", kept.join("&"))
+        };
         if recorded.contains("{env:") {
-            return Err(Error::config(format!("URL {recorded}: a secret can only be the whole value of a query parameter")).hint("write `…?key={env:NAME}`"));
+            return Err(Error::config(format!(
+                "URL {recorded}: a secret can only be the whole value of a query parameter"
+            ))
+            .hint("write `…?key={env:NAME}`"));
         }
-        Ok(Self { recorded, declared: declared.to_owned(), variables, in_header: None })
+        Ok(Self {
+            recorded,
+            declared: declared.to_owned(),
+            variables,
+            in_header: None,
+        })
     }
 
     /// Knows a secret that is sent in a header with the URL.
     pub(super) fn with_header(self, variable: Option<String>) -> Self {
-        Self { in_header: variable, ..self }
+        Self {
+            in_header: variable,
+            ..self
+        }
     }
 
     /// Puts the secrets in. The result is for the wire only.
@@ -55,25 +75,42 @@ impl SecretUrl {
 
     /// Whether one of the secrets stands in a text, in any form.
     pub(super) fn is_in(&self, text: &str, secret: fn(&str) -> Option<String>) -> bool {
-        let values = self.variables.iter().chain(&self.in_header).filter_map(|variable| secret(variable)).filter(|value| !value.is_empty());
-        values.flat_map(|value| [percent_encoded(&value), value]).any(|value| text.contains(&value))
+        let values = self
+            .variables
+            .iter()
+            .chain(&self.in_header)
+            .filter_map(|variable| secret(variable))
+            .filter(|value| !value.is_empty());
+        values
+            .flat_map(|value| [percent_encoded(&value), value])
+            .any(|value| text.contains(&value))
     }
 
-    /// Makes a text that came from outside fit to show: without the URL's secrets and control characters, at most 200 characters.
+    /// Makes a text that came from outside fit to show: without the URL's secrets and control
+    /// characters, at most 200 characters.
     pub(super) fn redacted(&self, text: &str, secret: fn(&str) -> Option<String>) -> String {
         let mut text = text.to_owned();
         for variable in self.variables.iter().chain(&self.in_header) {
-            for value in secret(variable).into_iter().flat_map(|value| [percent_encoded(&value), value]).filter(|value| !value.is_empty()) {
+            for value in secret(variable)
+                .into_iter()
+                .flat_map(|value| [percent_encoded(&value), value])
+                .filter(|value| !value.is_empty())
+            {
                 text = text.replace(&value, &format!("{{env:{variable}}}"));
             }
         }
-        text.chars().filter(|character| !character.is_control()).take(200).collect()
+        text.chars()
+            .filter(|character| !character.is_control())
+            .take(200)
+            .collect()
     }
 }
 
 fn percent_encoded(value: &str) -> String {
     let encode = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
         _ => format!("%{byte:02X}"),
     };
     value.bytes().map(encode).collect()
@@ -85,12 +122,34 @@ mod tests {
 
     #[test]
     fn a_secret_is_sent_but_never_recorded() {
-        let url = SecretUrl::parse("https://api.example/data?get=NAME&for=county:*&key={env:KEY}").unwrap();
-        assert_eq!(url.recorded, "https://api.example/data?get=NAME&for=county:*");
-        assert_eq!(url.to_send(|_| Some("a b/1".to_owned())), "https://api.example/data?get=NAME&for=county:*&key=a%20b%2F1");
-        assert_eq!(url.redacted("/missing?key=a%20b%2F1\r\n", |_| Some("a b/1".to_owned())), "/missing?key={env:KEY}");
-        assert_eq!(SecretUrl::parse("https://api.example/data?key={env:KEY}").unwrap().recorded, "https://api.example/data");
-        let error = SecretUrl::parse("https://api.example/{env:KEY}/data").map(|url| url.recorded).unwrap_err();
-        assert!(error.to_string().contains("only be the whole value of a query parameter"), "{error}");
+        let url = SecretUrl::parse("https://api.example/data?get=NAME&for=county:*&key={env:KEY}")
+            .unwrap();
+        assert_eq!(
+            url.recorded,
+            "https://api.example/data?get=NAME&for=county:*"
+        );
+        assert_eq!(
+            url.to_send(|_| Some("a b/1".to_owned())),
+            "https://api.example/data?get=NAME&for=county:*&key=a%20b%2F1"
+        );
+        assert_eq!(
+            url.redacted("/missing?key=a%20b%2F1\r\n", |_| Some("a b/1".to_owned())),
+            "/missing?key={env:KEY}"
+        );
+        assert_eq!(
+            SecretUrl::parse("https://api.example/data?key={env:KEY}")
+                .unwrap()
+                .recorded,
+            "https://api.example/data"
+        );
+        let error = SecretUrl::parse("https://api.example/{env:KEY}/data")
+            .map(|url| url.recorded)
+            .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("only be the whole value of a query parameter"),
+            "{error}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! One try to download a file over SFTP, many pieces asked for ahead, resumed where it broke off. A server is logged in to once for all its
-//! files, and a file that changed while it came is fetched anew.
+//! One try to download a file over SFTP, many pieces asked for ahead, resumed where it broke off. A
+//! server is logged in to once for all its files, and a file that changed while it came is fetched
+//! anew.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,16 +48,23 @@ type ConnectionSlot = tokio::sync::Mutex<Option<Arc<Connection>>>;
 
 impl Sftp {
     pub(super) fn new(settings: FetchSettings) -> Self {
-        Self { limiter: HostLimiter::new(&settings), settings, connections: Mutex::default() }
+        Self {
+            limiter: HostLimiter::new(&settings),
+            settings,
+            connections: Mutex::default(),
+        }
     }
 
     /// The environment variable that a source's login needs and that is not set.
     pub(super) fn missing_variable(&self, source_id: &str) -> Option<&str> {
         let variable = self.settings.sftp.get(source_id)?.variable()?;
-        (self.settings.secret)(variable).is_none().then_some(variable)
+        (self.settings.secret)(variable)
+            .is_none()
+            .then_some(variable)
     }
 
-    /// Asks once and takes what comes; bytes that came before the connection broke stay in the partial download.
+    /// Asks once and takes what comes; bytes that came before the connection broke stay in the
+    /// partial download.
     pub(super) async fn attempt<'a>(
         &self,
         source_id: &str,
@@ -66,35 +74,59 @@ impl Sftp {
     ) -> Result<Answer<'a>, Failure> {
         let (slot, connection, _transfer) = self.reach(source_id, target).await?;
         let limit = self.settings.total_timeout;
-        let read = tokio::time::timeout(limit, read_file(&connection.session, target, partial, progress)).await;
+        let read = tokio::time::timeout(
+            limit,
+            read_file(&connection.session, target, partial, progress),
+        )
+        .await;
         let answer = read.unwrap_or_else(|_| Err(took_too_long(limit)));
         if matches!(answer, Err(Failure::Again { .. })) {
-            slot.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
+            slot.lock()
+                .await
+                .take_if(|known| Arc::ptr_eq(known, &connection));
         }
         answer
     }
 
     /// Asks once for a part of a file.
-    pub(super) async fn piece(&self, source_id: &str, target: &Target<'_>, piece: Piece) -> Result<Head, Failure> {
+    pub(super) async fn piece(
+        &self,
+        source_id: &str,
+        target: &Target<'_>,
+        piece: Piece,
+    ) -> Result<Head, Failure> {
         let (slot, connection, _transfer) = self.reach(source_id, target).await?;
         let limit = self.settings.total_timeout;
-        let read = tokio::time::timeout(limit, read_piece(&connection.session, target, piece)).await;
+        let read =
+            tokio::time::timeout(limit, read_piece(&connection.session, target, piece)).await;
         let answer = read.unwrap_or_else(|_| Err(took_too_long(limit)));
         if matches!(answer, Err(Failure::Again { .. })) {
-            slot.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
+            slot.lock()
+                .await
+                .take_if(|known| Arc::ptr_eq(known, &connection));
         }
         answer
     }
 
     /// The connection to a file's server, when its turn has come.
-    async fn reach(&self, source_id: &str, target: &Target<'_>) -> Result<(Arc<ConnectionSlot>, Arc<Connection>, OwnedSemaphorePermit), Failure> {
+    async fn reach(
+        &self,
+        source_id: &str,
+        target: &Target<'_>,
+    ) -> Result<(Arc<ConnectionSlot>, Arc<Connection>, OwnedSemaphorePermit), Failure> {
         let host = target.address.url.host_str().unwrap_or_default();
         let transfer = self.limiter.transfer(host).await;
         self.limiter.request(host).await;
         let login = self.settings.sftp.get(source_id).ok_or_else(|| {
-            Error::config(format!("source `{source_id}` has no login for {host}")).hint("its declaration needs `sftp = { user = …, password = … }`")
+            Error::config(format!("source `{source_id}` has no login for {host}"))
+                .hint("its declaration needs `sftp = { user = …, password = … }`")
         })?;
-        let server = Server { host, port: target.address.url.port().unwrap_or(22), source_id, login };
+        let server = Server {
+            host,
+            port: target.address.url.port().unwrap_or(22),
+            source_id,
+            login,
+        };
         let slot = self.slot(server);
         let connection = self.connection(&slot, server).await?;
         Ok((slot, connection, transfer))
@@ -102,12 +134,24 @@ impl Sftp {
 
     fn slot(&self, server: Server<'_>) -> Arc<ConnectionSlot> {
         let SftpLogin { user, host_key, .. } = server.login;
-        let name = format!("{user}@{}:{} {}", server.host, server.port, host_key.as_deref().unwrap_or_default());
-        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = format!(
+            "{user}@{}:{} {}",
+            server.host,
+            server.port,
+            host_key.as_deref().unwrap_or_default()
+        );
+        let mut connections = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Arc::clone(connections.entry(name).or_default())
     }
 
-    async fn connection(&self, slot: &ConnectionSlot, server: Server<'_>) -> Result<Arc<Connection>, Failure> {
+    async fn connection(
+        &self,
+        slot: &ConnectionSlot,
+        server: Server<'_>,
+    ) -> Result<Arc<Connection>, Failure> {
         let mut held = slot.lock().await;
         if let Some(connection) = held.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(Arc::clone(connection));
@@ -119,26 +163,43 @@ impl Sftp {
 }
 
 fn took_too_long(limit: Duration) -> Failure {
-    Failure::again(Error::fetch(format!("the transfer took longer than {} s", limit.as_secs())))
+    Failure::again(Error::fetch(format!(
+        "the transfer took longer than {} s",
+        limit.as_secs()
+    )))
 }
 
 /// What a server's file shows of a change, when it is old enough that its next change will show.
 pub(super) fn stamp(of: &PartialOf, now: Timestamp) -> Option<FileStamp> {
     let modified = of.last_modified.as_deref().and_then(http_date)?;
-    let stamp = FileStamp { size_bytes: of.total_bytes?, modified_ns: i64::try_from(modified.as_nanosecond()).ok()?, changed_ns: 0 };
+    let stamp = FileStamp {
+        size_bytes: of.total_bytes?,
+        modified_ns: i64::try_from(modified.as_nanosecond()).ok()?,
+        changed_ns: 0,
+    };
     (modified.as_second() + YOUNG_SECONDS < now.as_second()).then_some(stamp)
 }
 
-async fn read_file<'a>(session: &RawSftpSession, target: &Target<'a>, partial: &mut Partial, progress: &dyn FetchProgress) -> Result<Answer<'a>, Failure> {
+async fn read_file<'a>(
+    session: &RawSftpSession,
+    target: &Target<'a>,
+    partial: &mut Partial,
+    progress: &dyn FetchProgress,
+) -> Result<Answer<'a>, Failure> {
     let path = path_of(&target.address.url)?;
-    let Some(of) = look(session, &path, target).await? else { return Ok(Answer::Absent) };
+    let Some(of) = look(session, &path, target).await? else {
+        return Ok(Answer::Absent);
+    };
     let size_bytes = of.total_bytes.unwrap_or_default();
     if size_bytes > target.max_bytes {
         return Err(check::too_large(size_bytes, target.max_bytes).into());
     }
     // Whether its time is old enough was asked when it was fetched.
     let as_known = stamp(&of, Timestamp::MAX);
-    if let Some(known) = target.known.filter(|known| known.stamp.is_some() && known.stamp == as_known) {
+    if let Some(known) = target
+        .known
+        .filter(|known| known.stamp.is_some() && known.stamp == as_known)
+    {
         return Ok(Answer::NotModified(known));
     }
     if partial.of() != Some(&of) || of.last_modified.is_none() || partial.len() > size_bytes {
@@ -147,27 +208,56 @@ async fn read_file<'a>(session: &RawSftpSession, target: &Target<'a>, partial: &
     tracing::debug!(url = %target.origin, bytes = size_bytes, resumed_at = partial.len(), "answer");
     progress.started(&target.origin, Some(size_bytes));
     progress.advanced(partial.len());
-    let handle = session.open(&path, OpenFlags::READ, FileAttributes::empty()).await.map_err(|error| broken(error, target, "the file cannot be opened"))?;
-    let taken = take(session, &handle.handle, size_bytes, target, partial, progress).await;
+    let handle = session
+        .open(&path, OpenFlags::READ, FileAttributes::empty())
+        .await
+        .map_err(|error| broken(error, target, "the file cannot be opened"))?;
+    let taken = take(
+        session,
+        &handle.handle,
+        size_bytes,
+        target,
+        partial,
+        progress,
+    )
+    .await;
     // The server closes it when the connection ends, if not now.
     let _ = session.close(&handle.handle).await;
     taken?;
     if look(session, &path, target).await?.as_ref() != Some(&of) {
         partial.restart()?;
-        return Err(Failure::again(Error::fetch("the file changed while it was being downloaded")));
+        return Err(Failure::again(Error::fetch(
+            "the file changed while it was being downloaded",
+        )));
     }
     Ok(Answer::Whole)
 }
 
-async fn read_piece(session: &RawSftpSession, target: &Target<'_>, piece: Piece) -> Result<Head, Failure> {
+async fn read_piece(
+    session: &RawSftpSession,
+    target: &Target<'_>,
+    piece: Piece,
+) -> Result<Head, Failure> {
     let path = path_of(&target.address.url)?;
-    let Some(of) = look(session, &path, target).await? else { return Ok(Head::Absent { status: None }) };
+    let Some(of) = look(session, &path, target).await? else {
+        return Ok(Head::Absent { status: None });
+    };
     let total_bytes = of.total_bytes.unwrap_or_default();
     let (start, length) = piece.within(total_bytes);
-    let handle = session.open(&path, OpenFlags::READ, FileAttributes::empty()).await.map_err(|error| broken(error, target, "the file cannot be opened"))?;
+    let handle = session
+        .open(&path, OpenFlags::READ, FileAttributes::empty())
+        .await
+        .map_err(|error| broken(error, target, "the file cannot be opened"))?;
     let offsets = (start..start + length).step_by(PIECE as usize);
     let pieces: Vec<_> = stream::iter(offsets)
-        .map(|offset| take_piece(session, &handle.handle, offset, PIECE.min(start + length - offset)))
+        .map(|offset| {
+            take_piece(
+                session,
+                &handle.handle,
+                offset,
+                PIECE.min(start + length - offset),
+            )
+        })
         .buffered(PIECES_AHEAD)
         .collect()
         .await;
@@ -177,26 +267,55 @@ async fn read_piece(session: &RawSftpSession, target: &Target<'_>, piece: Piece)
     for piece in pieces {
         bytes.extend(piece.map_err(|error| broken(error, target, "the transfer broke"))?);
     }
-    let dated = of.last_modified.as_deref().and_then(http_date).map(utc_date);
-    Ok(Head::Found { status: None, content_type: None, total_bytes: Some(total_bytes), dated, start, bytes })
+    let dated = of
+        .last_modified
+        .as_deref()
+        .and_then(http_date)
+        .map(utc_date);
+    Ok(Head::Found {
+        status: None,
+        content_type: None,
+        total_bytes: Some(total_bytes),
+        dated,
+        start,
+        bytes,
+    })
 }
 
 /// Which file the server has there now.
-async fn look(session: &RawSftpSession, path: &str, target: &Target<'_>) -> Result<Option<PartialOf>, Failure> {
+async fn look(
+    session: &RawSftpSession,
+    path: &str,
+    target: &Target<'_>,
+) -> Result<Option<PartialOf>, Failure> {
     let attributes = match session.stat(path).await {
         Ok(answer) => answer.attrs,
-        Err(SftpError::Status(status)) if status.status_code == StatusCode::NoSuchFile => return Ok(None),
+        Err(SftpError::Status(status)) if status.status_code == StatusCode::NoSuchFile => {
+            return Ok(None);
+        }
         Err(error) => return Err(broken(error, target, "the file cannot be looked at")),
     };
     if attributes.permissions.is_some() && attributes.is_dir() {
-        return Err(Error::fetch("there is a folder in place of the file").hint(check::NOT_THE_FILE_HINT).into());
+        return Err(Error::fetch("there is a folder in place of the file")
+            .hint(check::NOT_THE_FILE_HINT)
+            .into());
     }
     if attributes.size.is_none() {
-        return Err(Error::fetch("the server does not say how long the file is").hint(check::NOT_THE_FILE_HINT).into());
+        return Err(Error::fetch("the server does not say how long the file is")
+            .hint(check::NOT_THE_FILE_HINT)
+            .into());
     }
-    let modified = attributes.mtime.and_then(|seconds| Timestamp::from_second(i64::from(seconds)).ok());
-    let last_modified = modified.and_then(|at| DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
-    Ok(Some(PartialOf { origin: target.origin.clone(), last_modified, total_bytes: attributes.size, ..PartialOf::default() }))
+    let modified = attributes
+        .mtime
+        .and_then(|seconds| Timestamp::from_second(i64::from(seconds)).ok());
+    let last_modified =
+        modified.and_then(|at| DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
+    Ok(Some(PartialOf {
+        origin: target.origin.clone(),
+        last_modified,
+        total_bytes: attributes.size,
+        ..PartialOf::default()
+    }))
 }
 
 /// Takes what is missing of a file, many pieces at a time, in order.
@@ -209,28 +328,44 @@ async fn take(
     progress: &dyn FetchProgress,
 ) -> Result<(), Failure> {
     let offsets = (partial.len()..size_bytes).step_by(PIECE as usize);
-    let mut pieces = stream::iter(offsets).map(|offset| take_piece(session, handle, offset, PIECE.min(size_bytes - offset))).buffered(PIECES_AHEAD);
+    let mut pieces = stream::iter(offsets)
+        .map(|offset| take_piece(session, handle, offset, PIECE.min(size_bytes - offset)))
+        .buffered(PIECES_AHEAD);
     while let Some(piece) = pieces.next().await {
-        let after = format!("the transfer broke after {} of {size_bytes} bytes", partial.len());
+        let after = format!(
+            "the transfer broke after {} of {size_bytes} bytes",
+            partial.len()
+        );
         let piece = piece.map_err(|error| broken(error, target, &after))?;
         let is_short = (piece.len() as u64) < PIECE.min(size_bytes - partial.len());
         partial.write(&piece)?;
         progress.advanced(piece.len() as u64);
         if is_short {
-            return Err(Failure::again(Error::fetch(format!("the transfer ended after {} of {size_bytes} bytes", partial.len()))));
+            return Err(Failure::again(Error::fetch(format!(
+                "the transfer ended after {} of {size_bytes} bytes",
+                partial.len()
+            ))));
         }
     }
     Ok(())
 }
 
 /// A piece of a file; shorter than asked for only where the file ends.
-async fn take_piece(session: &RawSftpSession, handle: &str, offset: u64, length: u64) -> Result<Vec<u8>, SftpError> {
+async fn take_piece(
+    session: &RawSftpSession,
+    handle: &str,
+    offset: u64,
+    length: u64,
+) -> Result<Vec<u8>, SftpError> {
     let mut piece = Vec::new();
     while (piece.len() as u64) < length {
         let (from, missing) = (offset + piece.len() as u64, length - piece.len() as u64);
         match session.read(handle, from, missing as u32).await {
             Ok(data) if data.data.is_empty() || data.data.len() as u64 > missing => {
-                return Err(SftpError::UnexpectedBehavior(format!("{} bytes in place of {missing}", data.data.len())));
+                return Err(SftpError::UnexpectedBehavior(format!(
+                    "{} bytes in place of {missing}",
+                    data.data.len()
+                )));
             }
             Ok(data) => piece.extend_from_slice(&data.data),
             Err(SftpError::Status(status)) if status.status_code == StatusCode::Eof => break,
@@ -241,7 +376,10 @@ async fn take_piece(session: &RawSftpSession, handle: &str, offset: u64, length:
 }
 
 fn broken(error: SftpError, target: &Target<'_>, what: &str) -> Failure {
-    let text = target.address.secrets.redacted(&error.to_string(), |_| None);
+    let text = target
+        .address
+        .secrets
+        .redacted(&error.to_string(), |_| None);
     let refused = matches!(&error, SftpError::Status(status) if matches!(status.status_code, StatusCode::PermissionDenied | StatusCode::OpUnsupported));
     let error = Error::fetch(format!("{what}: {text}"));
     if refused {
@@ -251,12 +389,17 @@ fn broken(error: SftpError, target: &Target<'_>, what: &str) -> Failure {
     }
 }
 
-/// The path that a server is asked for: below the folder that the login begins in, or from the root when it begins with `//`.
+/// The path that a server is asked for: below the folder that the login begins in, or from the root
+/// when it begins with `//`.
 fn path_of(url: &Url) -> Result<String, Error> {
     let path = url.path().strip_prefix('/').unwrap_or(url.path());
-    let path = percent_encoding::percent_decode_str(path).decode_utf8().map_err(|_| Error::config(format!("URL {url}: its path is not UTF-8")))?;
+    let path = percent_encoding::percent_decode_str(path)
+        .decode_utf8()
+        .map_err(|_| Error::config(format!("URL {url}: its path is not UTF-8")))?;
     if path.is_empty() || path.ends_with('/') || path.contains('\0') {
-        return Err(Error::config(format!("URL {url}: its path does not name a file")));
+        return Err(Error::config(format!(
+            "URL {url}: its path does not name a file"
+        )));
     }
     Ok(path.into_owned())
 }
@@ -268,19 +411,38 @@ mod tests {
     #[test]
     fn a_path_is_below_the_login_s_folder_or_below_the_root() {
         let path = |url: &str| path_of(&Url::parse(url).unwrap()).unwrap();
-        assert_eq!(path("sftp://data.example/doc/cor/20230929c.txt"), "doc/cor/20230929c.txt");
-        assert_eq!(path("sftp://data.example:2222//srv/a%20b.zip"), "/srv/a b.zip");
-        for url in ["sftp://data.example", "sftp://data.example/", "sftp://data.example/doc/", "sftp://data.example/%ff"] {
+        assert_eq!(
+            path("sftp://data.example/doc/cor/20230929c.txt"),
+            "doc/cor/20230929c.txt"
+        );
+        assert_eq!(
+            path("sftp://data.example:2222//srv/a%20b.zip"),
+            "/srv/a b.zip"
+        );
+        for url in [
+            "sftp://data.example",
+            "sftp://data.example/",
+            "sftp://data.example/doc/",
+            "sftp://data.example/%ff",
+        ] {
             assert!(path_of(&Url::parse(url).unwrap()).is_err(), "{url}");
         }
     }
 
     #[test]
     fn a_file_has_a_stamp_once_it_is_older_than_a_change_that_does_not_show() {
-        let of = |last_modified: Option<&str>| PartialOf { last_modified: last_modified.map(str::to_owned), total_bytes: Some(5), ..PartialOf::default() };
+        let of = |last_modified: Option<&str>| PartialOf {
+            last_modified: last_modified.map(str::to_owned),
+            total_bytes: Some(5),
+            ..PartialOf::default()
+        };
         let modified = of(Some("Fri, 29 Sep 2023 12:00:00 GMT"));
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
-        let expected = FileStamp { size_bytes: 5, modified_ns: 1_695_988_800_000_000_000, changed_ns: 0 };
+        let expected = FileStamp {
+            size_bytes: 5,
+            modified_ns: 1_695_988_800_000_000_000,
+            changed_ns: 0,
+        };
         assert_eq!(stamp(&modified, at("2023-09-29T12:00:03Z")), Some(expected));
         assert_eq!(stamp(&modified, at("2023-09-29T12:00:02Z")), None);
         assert_eq!(stamp(&of(None), at("2023-09-30T00:00:00Z")), None);

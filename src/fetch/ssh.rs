@@ -1,4 +1,5 @@
-//! Logs in to an SFTP server, once its host key shows that it is the known one. No password is sent to any other.
+//! Logs in to an SFTP server, once its host key shows that it is the known one. No password is sent
+//! to any other.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -37,25 +38,49 @@ impl Connection {
     }
 }
 
-/// Connects, makes sure of the server and logs in. The password is sent to no server but the one that is known.
-pub(super) async fn connect(settings: &FetchSettings, server: Server<'_>) -> Result<Connection, Failure> {
+/// Connects, makes sure of the server and logs in. The password is sent to no server but the one
+/// that is known.
+pub(super) async fn connect(
+    settings: &FetchSettings,
+    server: Server<'_>,
+) -> Result<Connection, Failure> {
     let config = client::Config {
-        client_id: SshId::Standard(Cow::Owned(format!("SSH-2.0-pubdata_{}", env!("CARGO_PKG_VERSION")))),
+        client_id: SshId::Standard(Cow::Owned(format!(
+            "SSH-2.0-pubdata_{}",
+            env!("CARGO_PKG_VERSION")
+        ))),
         inactivity_timeout: Some(settings.read_timeout),
         nodelay: true,
         ..client::Config::default()
     };
-    let guard = Guard { host: server.host.to_owned(), source_id: server.source_id.to_owned(), expected: server.login.host_key.clone() };
-    let connected = TcpStream::connect((server.host.trim_start_matches('[').trim_end_matches(']'), server.port));
-    let stream = in_time(settings.connect_timeout, connected).await?.map_err(|error| no_answer(&error))?;
-    let mut ssh = match in_time(settings.read_timeout, client::connect_stream(Arc::new(config), stream, guard)).await? {
+    let guard = Guard {
+        host: server.host.to_owned(),
+        source_id: server.source_id.to_owned(),
+        expected: server.login.host_key.clone(),
+    };
+    let connected = TcpStream::connect((
+        server.host.trim_start_matches('[').trim_end_matches(']'),
+        server.port,
+    ));
+    let stream = in_time(settings.connect_timeout, connected)
+        .await?
+        .map_err(|error| no_answer(&error))?;
+    let mut ssh = match in_time(
+        settings.read_timeout,
+        client::connect_stream(Arc::new(config), stream, guard),
+    )
+    .await?
+    {
         Ok(ssh) => ssh,
         Err(Refusal::Stranger(error)) => return Err(error.into()),
         Err(Refusal::Ssh(error)) => return Err(no_answer(&error)),
     };
     let is_welcome = in_time(settings.read_timeout, log_in(&mut ssh, settings, server)).await??;
     if !is_welcome {
-        let error = Error::fetch(format!("{} refused the login of user `{}`", server.host, server.login.user));
+        let error = Error::fetch(format!(
+            "{} refused the login of user `{}`",
+            server.host, server.login.user
+        ));
         return Err(error.hint("check `sftp` in the declaration, or the variable it names, against what the publisher says about its login").into());
     }
     let opened = async {
@@ -63,16 +88,30 @@ pub(super) async fn connect(settings: &FetchSettings, server: Server<'_>) -> Res
         channel.request_subsystem(true, "sftp").await?;
         Ok::<_, russh::Error>(channel.into_stream())
     };
-    let stream = in_time(settings.read_timeout, opened).await?.map_err(|error| no_answer(&error))?;
-    let config = Config { request_timeout_secs: settings.read_timeout.as_secs().max(1), ..Config::default() };
+    let stream = in_time(settings.read_timeout, opened)
+        .await?
+        .map_err(|error| no_answer(&error))?;
+    let config = Config {
+        request_timeout_secs: settings.read_timeout.as_secs().max(1),
+        ..Config::default()
+    };
     let session = RawSftpSession::new_with_config(stream, config);
     session.init().await.map_err(|error| no_answer(&error))?;
     Ok(Connection { ssh, session })
 }
 
 /// Whether the server takes the login.
-async fn log_in(ssh: &mut Handle<Guard>, settings: &FetchSettings, server: Server<'_>) -> Result<bool, Failure> {
-    let SftpLogin { user, password, key_file, .. } = server.login;
+async fn log_in(
+    ssh: &mut Handle<Guard>,
+    settings: &FetchSettings,
+    server: Server<'_>,
+) -> Result<bool, Failure> {
+    let SftpLogin {
+        user,
+        password,
+        key_file,
+        ..
+    } = server.login;
     let value = |text: &String| match variable_of(text) {
         Some(variable) => (settings.secret)(variable).unwrap_or_default(),
         None => text.clone(),
@@ -82,10 +121,14 @@ async fn log_in(ssh: &mut Handle<Guard>, settings: &FetchSettings, server: Serve
             let password = value(password);
             match ssh.authenticate_password(user, &password).await {
                 // Some servers take passwords as answers to questions only.
-                Ok(AuthResult::Failure { remaining_methods, .. })
-                    if remaining_methods.contains(&MethodKind::KeyboardInteractive) && !remaining_methods.contains(&MethodKind::Password) =>
+                Ok(AuthResult::Failure {
+                    remaining_methods, ..
+                }) if remaining_methods.contains(&MethodKind::KeyboardInteractive)
+                    && !remaining_methods.contains(&MethodKind::Password) =>
                 {
-                    return answer_questions(ssh, user, &password).await.map_err(|error| no_answer(&error));
+                    return answer_questions(ssh, user, &password)
+                        .await
+                        .map_err(|error| no_answer(&error));
                 }
                 answer => answer,
             }
@@ -93,25 +136,42 @@ async fn log_in(ssh: &mut Handle<Guard>, settings: &FetchSettings, server: Serve
         (None, Some(key_file)) => {
             let path = value(key_file);
             let key = load_secret_key(&path, None).map_err(|error| {
-                Error::config(format!("the private key {path} cannot be read: {error}")).hint("it must be a file in OpenSSH's format, without a passphrase")
+                Error::config(format!("the private key {path} cannot be read: {error}"))
+                    .hint("it must be a file in OpenSSH's format, without a passphrase")
             })?;
-            let hash = ssh.best_supported_rsa_hash().await.map_err(|error| no_answer(&error))?.flatten();
-            ssh.authenticate_publickey(user, PrivateKeyWithHashAlg::new(Arc::new(key), hash)).await
+            let hash = ssh
+                .best_supported_rsa_hash()
+                .await
+                .map_err(|error| no_answer(&error))?
+                .flatten();
+            ssh.authenticate_publickey(user, PrivateKeyWithHashAlg::new(Arc::new(key), hash))
+                .await
         }
         (None, None) => ssh.authenticate_none(user).await,
     };
-    answer.map(|answer| answer.success()).map_err(|error| no_answer(&error))
+    answer
+        .map(|answer| answer.success())
+        .map_err(|error| no_answer(&error))
 }
 
-async fn answer_questions(ssh: &mut Handle<Guard>, user: &str, password: &str) -> Result<bool, russh::Error> {
-    let mut answer = ssh.authenticate_keyboard_interactive_start(user, None).await?;
+async fn answer_questions(
+    ssh: &mut Handle<Guard>,
+    user: &str,
+    password: &str,
+) -> Result<bool, russh::Error> {
+    let mut answer = ssh
+        .authenticate_keyboard_interactive_start(user, None)
+        .await?;
     // A first question is for the password, the others are for nothing that a program knows.
     for _ in 0..4 {
         answer = match answer {
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
             KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),
             KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => {
-                ssh.authenticate_keyboard_interactive_respond(prompts.iter().map(|_| password.to_owned()).collect()).await?
+                ssh.authenticate_keyboard_interactive_respond(
+                    prompts.iter().map(|_| password.to_owned()).collect(),
+                )
+                .await?
             }
         };
     }
@@ -142,17 +202,27 @@ impl client::Handler for Guard {
     type Error = Refusal;
 
     async fn check_server_key(&mut self, key: &PublicKeyOrCertificate) -> Result<bool, Refusal> {
-        let PublicKeyOrCertificate::PublicKey { key, .. } = key else { return Ok(false) };
+        let PublicKeyOrCertificate::PublicKey { key, .. } = key else {
+            return Ok(false);
+        };
         let offered = key.fingerprint(HashAlg::Sha256).to_string();
         if self.expected.as_ref() == Some(&offered) {
             return Ok(true);
         }
-        Err(Refusal::Stranger(stranger(self, &offered, key.algorithm().as_str())))
+        Err(Refusal::Stranger(stranger(
+            self,
+            &offered,
+            key.algorithm().as_str(),
+        )))
     }
 }
 
 fn stranger(guard: &Guard, offered: &str, algorithm: &str) -> Error {
-    let Guard { host, source_id, expected } = guard;
+    let Guard {
+        host,
+        source_id,
+        expected,
+    } = guard;
     let accept = format!("pubdata accept {source_id}:host_key={offered}");
     match expected {
         None => Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), which nobody has confirmed yet; nothing was sent to it"))
@@ -165,7 +235,12 @@ fn stranger(guard: &Guard, offered: &str, algorithm: &str) -> Error {
 }
 
 async fn in_time<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, Failure> {
-    let late = || Failure::again(Error::fetch(format!("no answer within {} s", limit.as_secs())));
+    let late = || {
+        Failure::again(Error::fetch(format!(
+            "no answer within {} s",
+            limit.as_secs()
+        )))
+    };
     tokio::time::timeout(limit, work).await.map_err(|_| late())
 }
 

@@ -1,4 +1,5 @@
-//! Asks a server that nobody trusts: by GET, at the pace of every host, followed nowhere else, and never for more bytes than its answer may have.
+//! Asks a server that nobody trusts: by GET, at the pace of every host, followed nowhere else, and
+//! never for more bytes than its answer may have.
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
@@ -43,7 +44,10 @@ impl Stranger {
     /// # Errors
     /// `Config`, when the address is none of a server, or not encrypted, or the key cannot be sent.
     pub fn new(settings: FetchSettings, url: &str, key: Option<&str>) -> Result<Self> {
-        let not_one = |reason: &str| Error::config(format!("the address of the server {reason}")).hint("write https://example.org, or http:// on this machine");
+        let not_one = |reason: &str| {
+            Error::config(format!("the address of the server {reason}"))
+                .hint("write https://example.org, or http:// on this machine")
+        };
         let mut base = Url::parse(url).map_err(|_| not_one("is no address"))?;
         let host = base.host_str().unwrap_or_default();
         match base.scheme() {
@@ -52,17 +56,30 @@ impl Stranger {
             // A key would be read, and an answer changed, on the way.
             _ => return Err(not_one("is not encrypted")),
         }
-        if !base.username().is_empty() || base.password().is_some() || base.query().is_some() || base.fragment().is_some() {
+        if !base.username().is_empty()
+            || base.password().is_some()
+            || base.query().is_some()
+            || base.fragment().is_some()
+        {
             return Err(not_one("has more than a host and a path"));
         }
         let path = base.path().trim_end_matches('/').to_owned();
         base.set_path(&path);
-        let key = key.map(HeaderValue::from_str).transpose().map_err(|_| Error::config("the API key is not one that can be sent"))?;
+        let key = key
+            .map(HeaderValue::from_str)
+            .transpose()
+            .map_err(|_| Error::config("the API key is not one that can be sent"))?;
         let key = key.map(|mut key| {
             key.set_sensitive(true);
             key
         });
-        Ok(Self { base, key, clients: Clients::new(settings.clone())?, limiter: HostLimiter::new(&settings), settings })
+        Ok(Self {
+            base,
+            key,
+            clients: Clients::new(settings.clone())?,
+            limiter: HostLimiter::new(&settings),
+            settings,
+        })
     }
 
     /// The address, in the one form that it is known by.
@@ -70,7 +87,8 @@ impl Stranger {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// Asks for a path. What passes by itself (429, 502, 503, 504, a broken transfer) is tried again.
+    /// Asks for a path. What passes by itself (429, 502, 503, 504, a broken transfer) is tried
+    /// again.
     ///
     /// # Errors
     /// `Fetch`, when there is no answer, it sends on, or it has more bytes than it may.
@@ -90,7 +108,11 @@ impl Stranger {
                 Err(failure) => failure,
             };
             let tried = retries.after(failure, url.as_str()).await;
-            tried.map_err(|error| Error::fetch(error.to_string()).context(url.as_str()).hint("look at the address, and ask again later"))?;
+            tried.map_err(|error| {
+                Error::fetch(error.to_string())
+                    .context(url.as_str())
+                    .hint("look at the address, and ask again later")
+            })?;
         }
     }
 
@@ -98,36 +120,67 @@ impl Stranger {
         let host = url.host_str().unwrap_or_default();
         let _transfer = self.limiter.transfer(host).await;
         self.limiter.request(host).await;
-        let mut request = self.clients.get(url, NamedBy::Person)?.get(url.clone()).header(ACCEPT_ENCODING, "identity");
+        let mut request = self
+            .clients
+            .get(url, NamedBy::Person)?
+            .get(url.clone())
+            .header(ACCEPT_ENCODING, "identity");
         if let Some(key) = &self.key {
             request = request.header(API_KEY, key.clone());
         }
-        let mut response = request.send().await.map_err(|error| Failure::again(Error::fetch(format!("no answer: {}", causes(error)))))?;
+        let mut response = request.send().await.map_err(|error| {
+            Failure::again(Error::fetch(format!("no answer: {}", causes(error))))
+        })?;
         let status = response.status();
         if matches!(status.as_u16(), 429 | 502 | 503 | 504) {
-            let after = text_of(response.headers(), RETRY_AFTER).and_then(|text| retry_after(&text, self.settings.clock.now()));
-            return Err(Failure::Again { error: Error::fetch(format!("the server answered {status}")), after });
+            let after = text_of(response.headers(), RETRY_AFTER)
+                .and_then(|text| retry_after(&text, self.settings.clock.now()));
+            return Err(Failure::Again {
+                error: Error::fetch(format!("the server answered {status}")),
+                after,
+            });
         }
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             let location = text_of(response.headers(), LOCATION).unwrap_or_default();
-            let message = format!("the server answered {status} and points to `{}`, which is not followed", location.escape_debug());
-            return Err(Error::fetch(message).hint("give the address of the server itself").into());
+            let message = format!(
+                "the server answered {status} and points to `{}`, which is not followed",
+                location.escape_debug()
+            );
+            return Err(Error::fetch(message)
+                .hint("give the address of the server itself")
+                .into());
         }
         let most = match extent {
-            Extent::Whole(most) | Extent::Beginning(most) => usize::try_from(most).unwrap_or(usize::MAX),
+            Extent::Whole(most) | Extent::Beginning(most) => {
+                usize::try_from(most).unwrap_or(usize::MAX)
+            }
         };
-        let mut said = Said { status: status.as_u16(), bytes: Vec::new(), is_whole: true };
+        let mut said = Said {
+            status: status.as_u16(),
+            bytes: Vec::new(),
+            is_whole: true,
+        };
         loop {
             let chunk = response.chunk().await;
-            let chunk = chunk.map_err(|error| Failure::again(Error::fetch(format!("the transfer broke: {}", causes(error)))))?;
+            let chunk = chunk.map_err(|error| {
+                Failure::again(Error::fetch(format!(
+                    "the transfer broke: {}",
+                    causes(error)
+                )))
+            })?;
             let Some(chunk) = chunk else { return Ok(said) };
             let room = most - said.bytes.len();
-            said.bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            said.bytes
+                .extend_from_slice(&chunk[..chunk.len().min(room)]);
             if chunk.len() > room {
                 said.is_whole = false;
                 return match extent {
                     Extent::Beginning(_) => Ok(said),
-                    Extent::Whole(most) => Err(Error::fetch(format!("the answer has more than {most} bytes")).hint(NOT_OF_THIS_API).into()),
+                    Extent::Whole(most) => Err(Error::fetch(format!(
+                        "the answer has more than {most} bytes"
+                    ))
+                    .hint(NOT_OF_THIS_API)
+                    .into()),
                 };
             }
         }

@@ -1,4 +1,5 @@
-//! The way to an answer: asks an address, and those that servers send on to, as far as that is allowed.
+//! The way to an answer: asks an address, and those that servers send on to, as far as that is
+//! allowed.
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, RANGE};
 use reqwest::{Response, Url};
@@ -13,7 +14,8 @@ use super::retry::Failure;
 use super::secret::SecretUrl;
 use pubdata_core::error::{Error, want_of_files};
 
-/// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
+/// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a
+/// page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
 /// Longest header that is read as text: signed addresses have some thousand bytes.
@@ -48,21 +50,35 @@ pub(super) struct Reached {
 
 impl HttpClient {
     /// # Errors
-    /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate authorities are not usable.
+    /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate
+    /// authorities are not usable.
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
-        Ok(Self { limiter: HostLimiter::new(&settings), clients: Clients::new(settings.clone())?, settings })
+        Ok(Self {
+            limiter: HostLimiter::new(&settings),
+            clients: Clients::new(settings.clone())?,
+            settings,
+        })
     }
 
     /// Asks an address, and those that servers send on to, with the headers that belong to each.
-    pub(super) async fn send(&self, address: &Address<'_>, headers: &(dyn Fn(&[String]) -> HeaderMap + Sync)) -> Result<Reached, Failure> {
+    pub(super) async fn send(
+        &self,
+        address: &Address<'_>,
+        headers: &(dyn Fn(&[String]) -> HeaderMap + Sync),
+    ) -> Result<Reached, Failure> {
         match self.reach(address, headers).await? {
             (reached, None) => Ok(reached),
             (_, Some(refusal)) => Err(refusal),
         }
     }
 
-    /// The same as far as it is allowed: with a refusal comes the answer that sends on to where nobody is asked.
-    async fn reach(&self, address: &Address<'_>, headers: &(dyn Fn(&[String]) -> HeaderMap + Sync)) -> Result<(Reached, Option<Failure>), Failure> {
+    /// The same as far as it is allowed: with a refusal comes the answer that sends on to where
+    /// nobody is asked.
+    async fn reach(
+        &self,
+        address: &Address<'_>,
+        headers: &(dyn Fn(&[String]) -> HeaderMap + Sync),
+    ) -> Result<(Reached, Option<Failure>), Failure> {
         let (mut url, mut way) = (address.url.clone(), Vec::new());
         let mut asked = vec![url.clone()];
         loop {
@@ -70,68 +86,142 @@ impl HttpClient {
             let transfer = self.limiter.transfer(host).await;
             self.limiter.request(host).await;
             let is_first_host = host == address.url.host_str().unwrap_or_default();
-            let named_by = if is_first_host { NamedBy::Person } else { NamedBy::Server };
-            let mut request = self.clients.get(&url, named_by)?.get(url.clone()).header(ACCEPT_ENCODING, "identity").headers(headers(&way));
-            if let Some((name, value)) = address.token.as_ref().filter(|_| url.origin() == address.url.origin()) {
+            let named_by = if is_first_host {
+                NamedBy::Person
+            } else {
+                NamedBy::Server
+            };
+            let mut request = self
+                .clients
+                .get(&url, named_by)?
+                .get(url.clone())
+                .header(ACCEPT_ENCODING, "identity")
+                .headers(headers(&way));
+            if let Some((name, value)) = address
+                .token
+                .as_ref()
+                .filter(|_| url.origin() == address.url.origin())
+            {
                 request = request.header(name, value);
             }
-            let sent = request.send().await.map_err(|error| at_end_of_way(not_answered(error), way.last().map(String::as_str)));
+            let sent = request.send().await.map_err(|error| {
+                at_end_of_way(not_answered(error), way.last().map(String::as_str))
+            });
             let response = sent?;
             if !is_redirect(&response) {
-                return Ok((Reached { response, way, _transfer: transfer }, None));
+                return Ok((
+                    Reached {
+                        response,
+                        way,
+                        _transfer: transfer,
+                    },
+                    None,
+                ));
             }
             url = match self.next(address, &url, &response, &asked) {
                 Ok(next) => next,
                 Err(refusal) => {
                     let refusal = at_end_of_way(refusal, way.last().map(String::as_str));
-                    return Ok((Reached { response, way, _transfer: transfer }, Some(refusal)));
+                    return Ok((
+                        Reached {
+                            response,
+                            way,
+                            _transfer: transfer,
+                        },
+                        Some(refusal),
+                    ));
                 }
             };
-            way.push(address.secrets.redacted(&redirect::without_query(&url), self.settings.secret));
+            way.push(
+                address
+                    .secrets
+                    .redacted(&redirect::without_query(&url), self.settings.secret),
+            );
             asked.push(url.clone());
         }
     }
 
-    /// Asks for a range of a file's bytes, wherever servers may send on to, and gives the answer as it begins: perhaps a redirect that is not followed.
-    pub(super) async fn send_for_piece(&self, address: &Address<'_>, range: &str) -> Result<Reached, Failure> {
-        let range = HeaderValue::from_str(range).map_err(|_| Error::config("not a range of bytes"))?;
-        Ok(self.reach(address, &|_| HeaderMap::from_iter([(RANGE, range.clone())])).await?.0)
+    /// Asks for a range of a file's bytes, wherever servers may send on to, and gives the answer as
+    /// it begins: perhaps a redirect that is not followed.
+    pub(super) async fn send_for_piece(
+        &self,
+        address: &Address<'_>,
+        range: &str,
+    ) -> Result<Reached, Failure> {
+        let range =
+            HeaderValue::from_str(range).map_err(|_| Error::config("not a range of bytes"))?;
+        Ok(self
+            .reach(address, &|_| HeaderMap::from_iter([(RANGE, range.clone())]))
+            .await?
+            .0)
     }
 
     /// The address that an answer sends on to, when it may be asked.
-    fn next(&self, address: &Address<'_>, url: &Url, response: &Response, asked: &[Url]) -> Result<Url, Failure> {
+    fn next(
+        &self,
+        address: &Address<'_>,
+        url: &Url,
+        response: &Response,
+        asked: &[Url],
+    ) -> Result<Url, Failure> {
         let location = text_of(response.headers(), LOCATION);
         let is_too_long = location.is_none() && response.headers().contains_key(LOCATION);
         let location = location.unwrap_or_default();
         let shown = address.secrets.redacted(&location, self.settings.secret);
         let refuse = |reason: &str, hint: &str| {
-            let message = format!("the server answered {} and points to `{shown}`, {reason}", response.status());
+            let message = format!(
+                "the server answered {} and points to `{shown}`, {reason}",
+                response.status()
+            );
             Failure::from(Error::fetch(message).hint(hint.to_owned()))
         };
         if is_too_long {
-            return Err(refuse("an address that is too long or no text", check::NOT_THE_FILE_HINT));
+            return Err(refuse(
+                "an address that is too long or no text",
+                check::NOT_THE_FILE_HINT,
+            ));
         }
-        let next = redirect::follow(&address.url, address.reach, url, &location).map_err(|(reason, hint)| refuse(reason, hint))?;
-        if next.host_str() != address.url.host_str() && address.secrets.is_in(next.as_str(), self.settings.secret) {
-            return Err(refuse("another host, with the secret in it", "the secret is for the publisher's own server; ask the publisher"));
+        let next = redirect::follow(&address.url, address.reach, url, &location)
+            .map_err(|(reason, hint)| refuse(reason, hint))?;
+        if next.host_str() != address.url.host_str()
+            && address.secrets.is_in(next.as_str(), self.settings.secret)
+        {
+            return Err(refuse(
+                "another host, with the secret in it",
+                "the secret is for the publisher's own server; ask the publisher",
+            ));
         }
         if asked.contains(&next) {
-            return Err(refuse("where it was asked already: the redirects lead round in a circle", check::NOT_THE_FILE_HINT));
+            return Err(refuse(
+                "where it was asked already: the redirects lead round in a circle",
+                check::NOT_THE_FILE_HINT,
+            ));
         }
         // It stands in the snapshot.
         if redirect::without_query(&next).len() > MOST_PLACE_BYTES {
-            return Err(refuse("an address that is too long", check::NOT_THE_FILE_HINT));
+            return Err(refuse(
+                "an address that is too long",
+                check::NOT_THE_FILE_HINT,
+            ));
         }
         if asked.len() > MOST_REDIRECTS {
-            return Err(refuse(&format!("the {}th redirect; no more than {MOST_REDIRECTS} are followed", asked.len()), check::NOT_THE_FILE_HINT));
+            return Err(refuse(
+                &format!(
+                    "the {}th redirect; no more than {MOST_REDIRECTS} are followed",
+                    asked.len()
+                ),
+                check::NOT_THE_FILE_HINT,
+            ));
         }
         Ok(next)
     }
 }
 
-/// Whether an answer sends on to another address. The refusal of an API key does too, and is no redirect.
+/// Whether an answer sends on to another address. The refusal of an API key does too, and is no
+/// redirect.
 fn is_redirect(response: &Response) -> bool {
-    matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) && !response.headers().contains_key(KEY_ERROR)
+    matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308)
+        && !response.headers().contains_key(KEY_ERROR)
 }
 
 fn not_answered(error: reqwest::Error) -> Failure {
@@ -139,12 +229,16 @@ fn not_answered(error: reqwest::Error) -> Failure {
         return error.into();
     }
     if is_private_name(&error) {
-        return Error::fetch("the server sent on to this machine or a private network").hint(redirect::MISUSED).into();
+        return Error::fetch("the server sent on to this machine or a private network")
+            .hint(redirect::MISUSED)
+            .into();
     }
     let causes = causes(error);
     if causes.contains("invalid peer certificate") {
         let hint = "a proxy that looks into connections has an authority of its own: give its certificate with --ca; otherwise the publisher must mend this";
-        return Error::fetch(format!("the server's certificate is not trusted: {causes}")).hint(hint).into();
+        return Error::fetch(format!("the server's certificate is not trusted: {causes}"))
+            .hint(hint)
+            .into();
     }
     Failure::again(Error::fetch(format!("no answer: {causes}")))
 }
@@ -152,13 +246,22 @@ fn not_answered(error: reqwest::Error) -> Failure {
 /// Says in a failure which server it was, when it is not the one that was asked first.
 pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
     match (end, failure) {
-        (Some(end), Failure::Final(error)) => Failure::Final(error.context(format!("redirected to {end}"))),
-        (Some(end), Failure::Again { error, after }) => Failure::Again { error: error.context(format!("redirected to {end}")), after },
+        (Some(end), Failure::Final(error)) => {
+            Failure::Final(error.context(format!("redirected to {end}")))
+        }
+        (Some(end), Failure::Again { error, after }) => Failure::Again {
+            error: error.context(format!("redirected to {end}")),
+            after,
+        },
         (_, failure) => failure,
     }
 }
 
 /// A header as text; none where it is not there, no text, or longer than any that says something.
 pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    headers.get(name).filter(|value| value.len() <= MOST_TEXT_BYTES).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    headers
+        .get(name)
+        .filter(|value| value.len() <= MOST_TEXT_BYTES)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned)
 }

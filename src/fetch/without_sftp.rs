@@ -1,4 +1,5 @@
-//! Stands in for `sftp.rs` in a program that is built without the feature `sftp`: every file behind `sftp://` is refused.
+//! Stands in for `sftp.rs` in a program that is built without the feature `sftp`: every file behind
+//! `sftp://` is refused.
 
 use jiff::Timestamp;
 
@@ -33,14 +34,22 @@ impl Sftp {
     }
 
     #[expect(clippy::unused_async, reason = "the interface of `sftp.rs`")]
-    pub(super) async fn piece(&self, _source_id: &str, target: &Target<'_>, _piece: Piece) -> Result<Head, Failure> {
+    pub(super) async fn piece(
+        &self,
+        _source_id: &str,
+        target: &Target<'_>,
+        _piece: Piece,
+    ) -> Result<Head, Failure> {
         Err(refusal(target).into())
     }
 }
 
 fn refusal(target: &Target<'_>) -> Error {
-    Error::config(format!("{}: this program was built without SFTP", target.origin))
-        .hint("build it with the feature `sftp`, or give the file to it with `pubdata import`")
+    Error::config(format!(
+        "{}: this program was built without SFTP",
+        target.origin
+    ))
+    .hint("build it with the feature `sftp`, or give the file to it with `pubdata import`")
 }
 
 pub(super) fn stamp(_of: &PartialOf, _now: Timestamp) -> Option<FileStamp> {

@@ -1,5 +1,6 @@
-//! Decides what is stale and why, and does just that: fetch, build, validate, stage, and one commit at the end. One task per pipeline
-//! and partition; a task that fails never stops the others, its last good build is carried into the new release and marked stale.
+//! Decides what is stale and why, and does just that: fetch, build, validate, stage, and one commit
+//! at the end. One task per pipeline and partition; a task that fails never stops the others, its
+//! last good build is carried into the new release and marked stale.
 
 mod building;
 mod evidence;
@@ -28,19 +29,26 @@ pub mod fuzzing {
 pub use building::declaration_faults::declaration_faults;
 pub use evidence::shown::{is_open, shown_bytes};
 pub use evidence::told_replay::told_replay;
-pub use evidence::trace::{AccessionReport, LocatedRecord, TraceReport, locate, trace, trace_accession, trace_located};
+pub use evidence::trace::{
+    AccessionReport, LocatedRecord, TraceReport, locate, trace, trace_accession, trace_located,
+};
 pub use evidence::verify::{RebuildReport, VerifyReport, rebuild, verify};
 pub use evidence::why::{explained_diff, words_of_cause};
 pub use execute::{run, unwritten_run};
 pub use fetching::fetcher::fetcher;
-pub use fetching::import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};
+pub use fetching::import::{
+    Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw,
+};
 pub use new::{Decision, GuessedColumn, GuessedWord, NewReport, NewSettings, Trial, new_list};
 pub use observer::{Observer, SharedObserver};
 pub use placed::{
-    PLAN_FORMAT_VERSION, PlanAddress, RECEIPT_FORMAT_VERSION, Share, UnitReport, Wave, WorkOfTask, WrittenPlan, build_units, commit, settings_of_plan,
-    split_inputs, work_of_share, write_plan,
+    PLAN_FORMAT_VERSION, PlanAddress, RECEIPT_FORMAT_VERSION, Share, UnitReport, Wave, WorkOfTask,
+    WrittenPlan, build_units, commit, settings_of_plan, split_inputs, work_of_share, write_plan,
 };
-pub use planning::accepted::{AcceptedIds, Word, acceptance, accepted_ids, blocked_by, check_acceptance, check_accepted, counting};
+pub use planning::accepted::{
+    AcceptedIds, Word, acceptance, accepted_ids, blocked_by, check_acceptance, check_accepted,
+    counting,
+};
 pub use planning::plan::{fetch_on_demand, plan};
 pub use planning::selection::{check_chosen, check_selectors};
 pub use planning::upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};
@@ -49,4 +57,6 @@ pub use reporting::plan::{FetchedSource, Plan, PlannedTask, Problem, TaskState};
 pub use reporting::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
 pub use settings::{Chosen, RunSettings, current_manifest, manifest_of};
 pub use standing::attention::{Attention, attention, of_failed_run, of_files_by_hand};
-pub use standing::tasks::{FileByHand, FilesByHand, blocked_before, files_by_hand, not_renewed_since, standing};
+pub use standing::tasks::{
+    FileByHand, FilesByHand, blocked_before, files_by_hand, not_renewed_since, standing,
+};

@@ -1,5 +1,5 @@
-//! What a run works with: where it keeps what, what is declared, what the operator has chosen and what a person takes as it is; and the names by which tasks and
-//! releases are asked for.
+//! What a run works with: where it keeps what, what is declared, what the operator has chosen and
+//! what a person takes as it is; and the names by which tasks and releases are asked for.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -33,7 +33,8 @@ pub struct RunSettings {
     pub is_forced: bool,
     /// Uses the snapshots that are there and asks no publisher.
     pub is_offline: bool,
-    /// What a person has looked at and takes as it is: `TASK:RULE`, or a source or dataset, of which it is every loss.
+    /// What a person has looked at and takes as it is: `TASK:RULE`, or a source or dataset, of
+    /// which it is every loss.
     pub accepted: Vec<String>,
     /// Sources and pipelines whose layout, known from documentation, a person has confirmed.
     pub confirmed: Vec<String>,
@@ -45,8 +46,9 @@ pub struct RunSettings {
 const EVERYTHING: &str = "*";
 
 impl RunSettings {
-    /// Those by which something published is made again with the declarations it was made with: it had passed, or a person had taken it as it was. The
-    /// declarations that these have are many, and are not copied.
+    /// Those by which something published is made again with the declarations it was made with: it
+    /// had passed, or a person had taken it as it was. The declarations that these have are many,
+    /// and are not copied.
     pub(crate) fn making_again(&self, declarations: Declarations) -> Self {
         Self {
             home: self.home.clone(),
@@ -69,15 +71,18 @@ impl RunSettings {
         self.fetch.clock.now().to_zoned(TimeZone::UTC).date()
     }
 
-    /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
-    /// is of a source or dataset, the last of the names, and stands for its losses and for members that cannot be read.
+    /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline,
+    /// a source or a dataset. A name without a rule is of a source or dataset, the last of the
+    /// names, and stands for its losses and for members that cannot be read.
     pub(crate) fn waives(&self, names: &[&str], rule: &str) -> bool {
         let is_of_totals = [DRIFT, FLOOR, MEANING, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
             if accepted == EVERYTHING {
                 return true;
             }
-            let (id, of_rule) = accepted.split_once(':').map_or((accepted.as_str(), None), |(id, rule)| (id, Some(rule)));
+            let (id, of_rule) = accepted
+                .split_once(':')
+                .map_or((accepted.as_str(), None), |(id, rule)| (id, Some(rule)));
             match of_rule {
                 Some(of_rule) => of_rule == rule && names.contains(&id),
                 None => !is_of_totals && names.last() == Some(&id),
@@ -88,10 +93,15 @@ impl RunSettings {
 
 /// By what a person may have named a task's dataset.
 pub(crate) fn names<'n>(task_id: &'n str, dataset_id: &'n str) -> [&'n str; 3] {
-    [task_id, task_id.split('/').next().unwrap_or(task_id), dataset_id]
+    [
+        task_id,
+        task_id.split('/').next().unwrap_or(task_id),
+        dataset_id,
+    ]
 }
 
-/// What an operator has chosen. Each entry names a family, a pipeline, a dataset or a task, or begins names with `permit.*`.
+/// What an operator has chosen. Each entry names a family, a pipeline, a dataset or a task, or
+/// begins names with `permit.*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Chosen {
@@ -99,27 +109,41 @@ pub struct Chosen {
     pub pipelines: Vec<String>,
     /// What does not, though it is among them.
     pub disabled: Vec<String>,
-    /// What a night can do without: that its files are missing or late is told and decides no exit code.
+    /// What a night can do without: that its files are missing or late is told and decides no exit
+    /// code.
     pub optional: Vec<String>,
 }
 
 impl Chosen {
     /// Whether a task runs when nothing is named.
     pub(crate) fn has(&self, declaration: &Declaration, task_id: &str) -> bool {
-        let is_named = |names: &[String]| names.iter().any(|name| is_selected(name, declaration, task_id));
+        let is_named = |names: &[String]| {
+            names
+                .iter()
+                .any(|name| is_selected(name, declaration, task_id))
+        };
         (self.pipelines.is_empty() || is_named(&self.pipelines)) && !is_named(&self.disabled)
     }
 
     /// Whether a night can do without a task's files.
     pub(crate) fn is_optional(&self, declaration: &Declaration, task_id: &str) -> bool {
-        self.optional.iter().any(|name| is_selected(name, declaration, task_id))
+        self.optional
+            .iter()
+            .any(|name| is_selected(name, declaration, task_id))
     }
 }
 
-/// A selector names a family, a pipeline, a dataset or a task, or is the beginning of such names with a star behind it.
+/// A selector names a family, a pipeline, a dataset or a task, or is the beginning of such names
+/// with a star behind it.
 pub(crate) fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
-    let family = declaration.pipeline_id.split('.').next().unwrap_or_default();
-    let names = [family, &declaration.pipeline_id, task_id].into_iter().chain(declaration.produces.iter().map(String::as_str));
+    let family = declaration
+        .pipeline_id
+        .split('.')
+        .next()
+        .unwrap_or_default();
+    let names = [family, &declaration.pipeline_id, task_id]
+        .into_iter()
+        .chain(declaration.produces.iter().map(String::as_str));
     match selector.strip_suffix('*') {
         Some(beginning) => names.into_iter().any(|name| name.starts_with(beginning)),
         None => names.into_iter().any(|name| name == selector),
@@ -138,12 +162,19 @@ pub async fn current_manifest(settings: &RunSettings) -> Result<Manifest> {
 ///
 /// # Errors
 /// `Config`, when nothing was published to the channel yet; `Store`, when it cannot be read.
-pub async fn manifest_of(releases: &Releases, channel: &str, release: Option<ReleaseId>) -> Result<Manifest> {
+pub async fn manifest_of(
+    releases: &Releases,
+    channel: &str,
+    release: Option<ReleaseId>,
+) -> Result<Manifest> {
     let release = match release {
         Some(release) => release,
         None => {
             let entry = releases.channel(channel).await?;
-            let entry = entry.ok_or_else(|| Error::config(format!("channel `{channel}` has no release yet")).hint("`pubdata run` makes one"))?;
+            let entry = entry.ok_or_else(|| {
+                Error::config(format!("channel `{channel}` has no release yet"))
+                    .hint("`pubdata run` makes one")
+            })?;
             entry.release_id
         }
     };

@@ -1,4 +1,5 @@
-//! Writes texts of publishers as TOML on one line, as a key or a value: a key has no other form, and a comment ends with its line.
+//! Writes texts of publishers as TOML on one line, as a key or a value: a key has no other form,
+//! and a comment ends with its line.
 
 use std::fmt::Write;
 
@@ -35,11 +36,27 @@ mod tests {
 
     #[test]
     fn every_text_is_a_key_and_a_value_on_one_line() {
-        for text in ["", "plain", "\"\" Building\" = …\"", "a\nb\r\nc\td", "back\\slash'", "\0\u{7f}\u{85}\u{9b}", "é 建 \u{2028}", "'''", "\"\"\""] {
+        for text in [
+            "",
+            "plain",
+            "\"\" Building\" = …\"",
+            "a\nb\r\nc\td",
+            "back\\slash'",
+            "\0\u{7f}\u{85}\u{9b}",
+            "é 建 \u{2028}",
+            "'''",
+            "\"\"\"",
+        ] {
             let line = format!("{0} = {0}", quoted(text));
             assert_eq!(line.lines().count(), 1, "{line}");
-            let table: toml::Table = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
-            assert_eq!(table.into_iter().collect::<Vec<_>>(), [(text.to_owned(), toml::Value::from(text))], "{line}");
+            let table: toml::Table = line
+                .parse()
+                .unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert_eq!(
+                table.into_iter().collect::<Vec<_>>(),
+                [(text.to_owned(), toml::Value::from(text))],
+                "{line}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What answers are made of beside structs: values that are written in a form of their own, each with its JSON schema.
+//! What answers are made of beside structs: values that are written in a form of their own, each
+//! with its JSON schema.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -48,8 +49,12 @@ impl Serialize for Fixed {
         const MOST: u64 = 1_000_000_000_000_000;
         match self.scale {
             0 => serializer.serialize_i64(self.units),
-            1 if self.units.unsigned_abs() < MOST => serializer.serialize_f64(self.units as f64 / 10.0),
-            _ => as_written(serializer, |json| json.decimal(self.units, self.scale, Trim::Keep)),
+            1 if self.units.unsigned_abs() < MOST => {
+                serializer.serialize_f64(self.units as f64 / 10.0)
+            }
+            _ => as_written(serializer, |json| {
+                json.decimal(self.units, self.scale, Trim::Keep)
+            }),
         }
     }
 }
@@ -65,11 +70,16 @@ impl Serialize for Float {
 }
 
 /// Serializes a number in a form that serde does not have.
-fn as_written<S: Serializer>(serializer: S, write: impl FnOnce(&mut Json)) -> Result<S::Ok, S::Error> {
+fn as_written<S: Serializer>(
+    serializer: S,
+    write: impl FnOnce(&mut Json),
+) -> Result<S::Ok, S::Error> {
     let mut json = Json::default();
     write(&mut json);
     let text = String::from_utf8(json.into_bytes()).map_err(S::Error::custom)?;
-    RawValue::from_string(text).map_err(S::Error::custom)?.serialize(serializer)
+    RawValue::from_string(text)
+        .map_err(S::Error::custom)?
+        .serialize(serializer)
 }
 
 macro_rules! schemas {
@@ -133,7 +143,12 @@ impl<T> Text<'_, T> {
     pub fn written(write: impl FnOnce(&mut Json)) -> Self {
         let mut json = Json::new();
         write(&mut json);
-        Self { text: String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8").into(), of: PhantomData }
+        Self {
+            text: String::from_utf8(json.into_bytes())
+                .expect("the writer makes UTF-8")
+                .into(),
+            of: PhantomData,
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -150,7 +165,10 @@ impl<T: Serialize> Text<'_, T> {
 impl<'a, T> Text<'a, T> {
     /// Of a text that was made before.
     pub fn made(text: &'a str) -> Self {
-        Self { text: text.into(), of: PhantomData }
+        Self {
+            text: text.into(),
+            of: PhantomData,
+        }
     }
 }
 
@@ -211,7 +229,10 @@ mod tests {
     #[test]
     fn instants_are_written_to_the_second() {
         for text in ["2026-01-15T12:00:00.531358399Z", "2026-01-15T12:00:00Z"] {
-            assert_eq!(serde_json::to_string(&Instant(text)).unwrap(), "\"2026-01-15T12:00:00Z\"");
+            assert_eq!(
+                serde_json::to_string(&Instant(text)).unwrap(),
+                "\"2026-01-15T12:00:00Z\""
+            );
         }
     }
 
@@ -227,16 +248,31 @@ mod tests {
     #[test]
     fn fixed_numbers_have_all_of_their_decimals() {
         let mut units = vec![0, 1, -1, 10, -5, 455, 450, i64::MAX, i64::MIN];
-        units.extend((1..19).flat_map(|digits| [10i64.pow(digits) - 1, 10i64.pow(digits), -10i64.pow(digits) - 1]));
-        for (units, scale) in units.into_iter().flat_map(|units| [0, 1, 3].map(|scale| (units, scale))) {
+        units.extend((1..19).flat_map(|digits| {
+            [
+                10i64.pow(digits) - 1,
+                10i64.pow(digits),
+                -10i64.pow(digits) - 1,
+            ]
+        }));
+        for (units, scale) in units
+            .into_iter()
+            .flat_map(|units| [0, 1, 3].map(|scale| (units, scale)))
+        {
             let mut expected = Json::default();
             expected.decimal(units, scale, Trim::Keep);
-            assert_eq!(Text::of(&Fixed { units, scale }).as_str().as_bytes(), expected.into_bytes());
+            assert_eq!(
+                Text::of(&Fixed { units, scale }).as_str().as_bytes(),
+                expected.into_bytes()
+            );
         }
     }
 
     #[test]
     fn text_is_written_as_it_is() {
-        assert_eq!(Text::of(&[Text::<()>::made("{\"a\": 1.50}"), Text::made("null")]).as_str(), "[{\"a\": 1.50},null]");
+        assert_eq!(
+            Text::of(&[Text::<()>::made("{\"a\": 1.50}"), Text::made("null")]).as_str(),
+            "[{\"a\": 1.50},null]"
+        );
     }
 }

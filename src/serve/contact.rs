@@ -13,13 +13,24 @@ pub struct Contact<'a> {
 impl<'a> Contact<'a> {
     /// Reads `Data desk <desk@example.org>`, or the address alone.
     pub fn of(text: &'a str) -> Option<Self> {
-        // The characters that the standard admits. What stands before others is not another, shorter address.
+        // The characters that the standard admits. What stands before others is not another,
+        // shorter address.
         static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?:^|[\s<])([A-Za-z0-9_~!$&'*+=.-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)>?\s*$").expect("a test reads addresses with it")
+            Regex::new(
+                r"(?:^|[\s<])([A-Za-z0-9_~!$&'*+=.-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)>?\s*$",
+            )
+            .expect("a test reads addresses with it")
         });
         let found = ADDRESS.captures(text)?.get(1)?;
         let name = text[..found.start()].trim_end_matches('<').trim();
-        Some(Self { name: if name.is_empty() { found.as_str() } else { name }, address: found.as_str() })
+        Some(Self {
+            name: if name.is_empty() {
+                found.as_str()
+            } else {
+                name
+            },
+            address: found.as_str(),
+        })
     }
 }
 
@@ -29,13 +40,34 @@ mod tests {
 
     #[test]
     fn a_contact_is_an_address_after_a_name_or_alone() {
-        let read = |text| Contact::of(text).map(|contact| (contact.name.to_owned(), contact.address.to_owned()));
+        let read = |text| {
+            Contact::of(text).map(|contact| (contact.name.to_owned(), contact.address.to_owned()))
+        };
         let pair = |name: &str, address: &str| Some((name.to_owned(), address.to_owned()));
-        assert_eq!(read("desk@example.org"), pair("desk@example.org", "desk@example.org"));
-        assert_eq!(read("Data desk <data.desk+us@example.org>"), pair("Data desk", "data.desk+us@example.org"));
-        assert_eq!(read("Data desk desk@example.org"), pair("Data desk", "desk@example.org"));
-        assert_eq!((read("call +1 555 0100"), read("desk@localhost"), read("")), (None, None, None));
+        assert_eq!(
+            read("desk@example.org"),
+            pair("desk@example.org", "desk@example.org")
+        );
+        assert_eq!(
+            read("Data desk <data.desk+us@example.org>"),
+            pair("Data desk", "data.desk+us@example.org")
+        );
+        assert_eq!(
+            read("Data desk desk@example.org"),
+            pair("Data desk", "desk@example.org")
+        );
+        assert_eq!(
+            (read("call +1 555 0100"), read("desk@localhost"), read("")),
+            (None, None, None)
+        );
         // Cut off at a character that the standard does not admit, they would be somebody else's.
-        assert_eq!((read("Desk <a%b@example.org>"), read("a/b@example.org"), read("desk@example.org%2")), (None, None, None));
+        assert_eq!(
+            (
+                read("Desk <a%b@example.org>"),
+                read("a/b@example.org"),
+                read("desk@example.org%2")
+            ),
+            (None, None, None)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What is published: per dataset its vintages, counts, sources, dates, verdicts, and what is missing.
+//! What is published: per dataset its vintages, counts, sources, dates, verdicts, and what is
+//! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,10 @@ use serde::Serialize;
 use crate::answer::Instant;
 use crate::business::datasets::Entity;
 use crate::business::table::Businesses;
-use crate::described::{Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date, tasks_of, verdict};
+use crate::described::{
+    Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date,
+    tasks_of, verdict,
+};
 use crate::geo::figures::Vintage;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
@@ -93,34 +97,43 @@ struct DatasetCoverage<'a> {
     schema_version: &'a str,
     /// True if the release was built from sample files instead of the publishers' complete files.
     is_sample: bool,
-    /// Survey vintages in the dataset, oldest first; empty for datasets that are not survey estimates.
+    /// Survey vintages in the dataset, oldest first; empty for datasets that are not survey
+    /// estimates.
     vintages: Vec<Vintage>,
-    /// Kinds of area in the dataset, counted in the newest vintage; empty for datasets that are not about areas.
+    /// Kinds of area in the dataset, counted in the newest vintage; empty for datasets that are not
+    /// about areas.
     geography_types: Vec<AreaCount>,
     #[serde(flatten)]
     counts: Counts<'a>,
-    /// What each list of permits or of licenses, each registry of businesses, and of `tax.state` each state, holds and lacks; empty for other datasets.
+    /// What each list of permits or of licenses, each registry of businesses, and of `tax.state`
+    /// each state, holds and lacks; empty for other datasets.
     lists: Vec<CoveredList<'a>>,
     /// Areas and people that the whole dataset reaches.
     reach: Reach<'a>,
-    /// Builds whose layout was seen in records of the publisher, and builds whose layout is known from documentation alone, with the people in their areas.
+    /// Builds whose layout was seen in records of the publisher, and builds whose layout is known
+    /// from documentation alone, with the people in their areas.
     reach_by_layout: ReachByLayout,
     /// Publishers' labels of the files that the dataset was built from.
     source_versions: Vec<SourceVersion<'a>>,
-    /// What became of the rows of each source of the builds that made the dataset; each adds up to `read`. Sources that are not read row by row are left out.
+    /// What became of the rows of each source of the builds that made the dataset; each adds up to
+    /// `read`. Sources that are not read row by row are left out.
     source_rows: Vec<RowsOfSource<'a>>,
-    /// What is known of the publisher's words in each coded column of each build; empty for datasets without such columns, and of builds of earlier versions.
+    /// What is known of the publisher's words in each coded column of each build; empty for
+    /// datasets without such columns, and of builds of earlier versions.
     words: Vec<KnownWords<'a>>,
-    /// What needs attention about the sources of the builds, until a person has: `new_column` (the publisher added one, and nothing of it is published),
-    /// `empty_column`, `column_turned_empty`, `file_missing` (one of several files did not come: the one of before stays in use, or there is none),
-    /// `optional_file_missing`, `unconfirmed_layout` (known from documentation alone), `unknown_words` (more of a column's texts have no known meaning than the
-    /// list's declaration allows), `meaning_lost` (so many that answers say so).
+    /// What needs attention about the sources of the builds, until a person has: `new_column` (the
+    /// publisher added one, and nothing of it is published), `empty_column`, `column_turned_empty`,
+    /// `file_missing` (one of several files did not come: the one of before stays in use, or there
+    /// is none), `optional_file_missing`, `unconfirmed_layout` (known from documentation alone),
+    /// `unknown_words` (more of a column's texts have no known meaning than the list's declaration
+    /// allows), `meaning_lost` (so many that answers say so).
     findings: Vec<SourceFinding<'a>>,
     /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
     source_date: Option<String>,
     /// Time at which the release was published, RFC 3339 UTC.
     published_at: Instant<'a>,
-    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings. Data that fail are not published.
+    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings.
+    /// Data that fail are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
     /// True when the last try to renew a part failed and its last good build is served.
@@ -170,7 +183,8 @@ struct RowsOfSource<'a> {
     merged: u64,
     /// Number of rows that are not published because they break a rule.
     quarantined: u64,
-    /// Rows of which nothing is published, by reason: `replaced`, `repeated`, `unused`, or the code of a finding.
+    /// Rows of which nothing is published, by reason: `replaced`, `repeated`, `unused`, or the code
+    /// of a finding.
     left_out: BTreeMap<String, u64>,
 }
 
@@ -189,11 +203,23 @@ pub fn geographic(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 fn covered<'a>(call: &'a Call<'_>, is_wanted: impl Fn(&str) -> bool) -> CoverageReport<'a> {
-    let datasets = call.release.manifest.datasets.iter().filter(|(id, _)| is_wanted(id));
+    let datasets = call
+        .release
+        .manifest
+        .datasets
+        .iter()
+        .filter(|(id, _)| is_wanted(id));
     let without_records = without_records(call).filter(|contract| is_wanted(&contract.dataset_id));
     CoverageReport {
-        datasets: datasets.map(|(dataset_id, dataset)| DatasetCoverage::of(call, dataset_id, dataset)).collect(),
-        without_records: without_records.map(|contract| WithoutRecords { dataset_id: &contract.dataset_id, title: &contract.title }).collect(),
+        datasets: datasets
+            .map(|(dataset_id, dataset)| DatasetCoverage::of(call, dataset_id, dataset))
+            .collect(),
+        without_records: without_records
+            .map(|contract| WithoutRecords {
+                dataset_id: &contract.dataset_id,
+                title: &contract.title,
+            })
+            .collect(),
     }
 }
 
@@ -201,8 +227,14 @@ fn covered<'a>(call: &'a Call<'_>, is_wanted: impl Fn(&str) -> bool) -> Coverage
 fn without_records<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Contract> {
     let datasets = &call.release.manifest.datasets;
     let family = |dataset_id: &str| dataset_id.split('.').next().unwrap_or_default().to_owned();
-    let families: BTreeSet<String> = datasets.keys().map(|dataset_id| family(dataset_id)).collect();
-    call.contracts().values().filter(move |contract| !datasets.contains_key(&contract.dataset_id) && families.contains(&family(&contract.dataset_id)))
+    let families: BTreeSet<String> = datasets
+        .keys()
+        .map(|dataset_id| family(dataset_id))
+        .collect();
+    call.contracts().values().filter(move |contract| {
+        !datasets.contains_key(&contract.dataset_id)
+            && families.contains(&family(&contract.dataset_id))
+    })
 }
 
 impl<'a> DatasetCoverage<'a> {
@@ -210,7 +242,11 @@ impl<'a> DatasetCoverage<'a> {
         let (release, manifest) = (call.release, &call.release.manifest);
         let contract = call.contracts().get(dataset_id);
         let tasks = tasks_of(manifest, dataset);
-        let years: BTreeSet<i32> = dataset.parts.iter().filter_map(|part| part.partition.get("vintage_year")?.parse().ok()).collect();
+        let years: BTreeSet<i32> = dataset
+            .parts
+            .iter()
+            .filter_map(|part| part.partition.get("vintage_year")?.parse().ok())
+            .collect();
         let states = whole_states(release, dataset_id);
         let areas = states.unwrap_or_else(|| reach::areas(tasks.iter().copied()));
         Self {
@@ -234,50 +270,87 @@ impl<'a> DatasetCoverage<'a> {
             published_at: Instant(&manifest.published_at),
             validation_status: verdict(dataset),
             is_stale: tasks.iter().any(|task| task.is_stale),
-            not_covered: contract.map(|contract| contract.not_covered.as_slice()).unwrap_or_default(),
+            not_covered: contract
+                .map(|contract| contract.not_covered.as_slice())
+                .unwrap_or_default(),
             partitions: described_partitions(call, dataset),
-            outcomes: (dataset_id == Members::DATASET_ID).then(|| SecTables::of(release).members.outcomes()),
+            outcomes: (dataset_id == Members::DATASET_ID)
+                .then(|| SecTables::of(release).members.outcomes()),
             freshness: release.freshness(call.today()).of(dataset_id),
             state: DatasetState::of(manifest, dataset, call.today()),
         }
     }
 }
 
-/// Kinds of areas of a dataset and how many there are, in the newest vintage where there are several.
+/// Kinds of areas of a dataset and how many there are, in the newest vintage where there are
+/// several.
 fn area_counts(geo: &Geo<'_>, dataset_id: &str) -> Vec<AreaCount> {
     let counted = match dataset_id {
         "geo.zcta_metric" => geo.zcta_metrics.last().map(|table| ("zcta", table.areas())),
-        "geo.county_metric" => geo.county_metrics.last().map(|table| ("county", table.areas())),
+        "geo.county_metric" => geo
+            .county_metrics
+            .last()
+            .map(|table| ("county", table.areas())),
         "geo.geography" => geo.zctas.map(|places| ("zcta", places.codes.len())),
         "geo.county" => geo.counties.map(|places| ("county", places.codes.len())),
         _ => None,
     };
-    counted.into_iter().map(|(geography_type, count)| AreaCount { geography_type, count }).collect()
+    counted
+        .into_iter()
+        .map(|(geography_type, count)| AreaCount {
+            geography_type,
+            count,
+        })
+        .collect()
 }
 
 /// The lists of a dataset whose lists differ in what they hold and whom they reach.
-fn covered_lists<'a>(call: &'a Call<'_>, dataset_id: &str, dataset: &'a DatasetEntry) -> Vec<CoveredList<'a>> {
+fn covered_lists<'a>(
+    call: &'a Call<'_>,
+    dataset_id: &str,
+    dataset: &'a DatasetEntry,
+) -> Vec<CoveredList<'a>> {
     let release = call.release;
-    let reaches = Reaches { release, dataset, today: call.today() };
+    let reaches = Reaches {
+        release,
+        dataset,
+        today: call.today(),
+    };
     match dataset_id {
-        PERMITS => release.table::<Permits>().map(|permits| permits.covered_lists(&reaches)),
-        Entity::ID => release.table::<Businesses>().map(|businesses| businesses.covered_lists(&reaches)),
-        LICENSES => release.table::<Licenses>().map(|licenses| licenses.covered_lists(&reaches)),
+        PERMITS => release
+            .table::<Permits>()
+            .map(|permits| permits.covered_lists(&reaches)),
+        Entity::ID => release
+            .table::<Businesses>()
+            .map(|businesses| businesses.covered_lists(&reaches)),
+        LICENSES => release
+            .table::<Licenses>()
+            .map(|licenses| licenses.covered_lists(&reaches)),
         STATES => Some(TaxTables::of(release).covered_lists(Population::of(release))),
         _ => None,
     }
     .unwrap_or_default()
 }
 
-/// The states whose rates are all known where they apply, of the dataset that says so; none of others.
+/// The states whose rates are all known where they apply, of the dataset that says so; none of
+/// others.
 fn whole_states<'a>(release: &'a Release, dataset_id: &str) -> Option<BTreeSet<&'a str>> {
     (dataset_id == STATES).then(|| TaxTables::of(release).whole_states().collect())
 }
 
 fn source_versions<'a>(tasks: &[&'a TaskEntry]) -> Vec<SourceVersion<'a>> {
-    let versions: BTreeSet<(&str, &str)> =
-        tasks.iter().flat_map(|task| &task.inputs).map(|input| (input.source_id.as_str(), input.source_version.as_str())).collect();
-    versions.into_iter().map(|(source_id, source_version)| SourceVersion { source_id, source_version }).collect()
+    let versions: BTreeSet<(&str, &str)> = tasks
+        .iter()
+        .flat_map(|task| &task.inputs)
+        .map(|input| (input.source_id.as_str(), input.source_version.as_str()))
+        .collect();
+    versions
+        .into_iter()
+        .map(|(source_id, source_version)| SourceVersion {
+            source_id,
+            source_version,
+        })
+        .collect()
 }
 
 /// What became of the rows of each source, over the builds of a dataset.
@@ -286,7 +359,22 @@ fn source_rows<'a>(tasks: &[&'a TaskEntry]) -> Vec<RowsOfSource<'a>> {
     for (source_id, rows) in tasks.iter().flat_map(|task| &task.source_rows) {
         by_source.entry(source_id).or_default().add(rows);
     }
-    let of_source =
-        |(source_id, SourceRows { read, records, merged, quarantined, left_out })| RowsOfSource { source_id, read, records, merged, quarantined, left_out };
+    let of_source = |(
+        source_id,
+        SourceRows {
+            read,
+            records,
+            merged,
+            quarantined,
+            left_out,
+        },
+    )| RowsOfSource {
+        source_id,
+        read,
+        records,
+        merged,
+        quarantined,
+        left_out,
+    };
     by_source.into_iter().map(of_source).collect()
 }

@@ -1,4 +1,5 @@
-//! What is said of a dataset wherever datasets are told: whose it is, how much of it there is, what needs attention, and its partitions.
+//! What is said of a dataset wherever datasets are told: whose it is, how much of it there is, what
+//! needs attention, and its partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +33,20 @@ pub struct Origin {
 impl Origin {
     /// Of the builds of a dataset.
     pub fn of(tasks: &[&TaskEntry]) -> Self {
-        let distinct = |value: fn(&TaskEntry) -> &str| tasks.iter().map(|task| value(task)).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ");
-        Self { publisher: distinct(|task| &task.publisher), licence: distinct(|task| &task.licence), homepage: distinct(|task| &task.homepage) }
+        let distinct = |value: fn(&TaskEntry) -> &str| {
+            tasks
+                .iter()
+                .map(|task| value(task))
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
+        Self {
+            publisher: distinct(|task| &task.publisher),
+            licence: distinct(|task| &task.licence),
+            homepage: distinct(|task| &task.homepage),
+        }
     }
 
     /// Each of the publishers or homepages by itself.
@@ -43,21 +56,41 @@ impl Origin {
 
     /// What to write beside what is made of the data.
     pub fn credit(&self) -> String {
-        format!("Source: {} ({}). Licence: {}.", self.publisher, self.homepage, self.licence)
+        format!(
+            "Source: {} ({}). Licence: {}.",
+            self.publisher, self.homepage, self.licence
+        )
     }
 }
 
-/// The licences of the builds of a dataset, each once: one may be of several sentences, and is not taken apart.
+/// The licences of the builds of a dataset, each once: one may be of several sentences, and is not
+/// taken apart.
 pub fn licences<'a>(tasks: &[&'a TaskEntry]) -> BTreeSet<&'a str> {
     tasks.iter().map(|task| task.licence.as_str()).collect()
 }
 
 /// What to write where a dataset is named as a source.
-pub fn citation(manifest: &Manifest, dataset_id: &str, origin: &Origin, contract: Option<&Contract>) -> String {
-    let date = manifest.datasets.get(dataset_id).and_then(|dataset| newest_date(manifest, &dataset.parts)).unwrap_or_default();
-    let Origin { publisher, homepage, .. } = origin;
+pub fn citation(
+    manifest: &Manifest,
+    dataset_id: &str,
+    origin: &Origin,
+    contract: Option<&Contract>,
+) -> String {
+    let date = manifest
+        .datasets
+        .get(dataset_id)
+        .and_then(|dataset| newest_date(manifest, &dataset.parts))
+        .unwrap_or_default();
+    let Origin {
+        publisher,
+        homepage,
+        ..
+    } = origin;
     let title = title(dataset_id, contract);
-    format!("{publisher}: {title}, files to {date} ({homepage}), as table {dataset_id} of release {}.", manifest.release_id)
+    format!(
+        "{publisher}: {title}, files to {date} ({homepage}), as table {dataset_id} of release {}.",
+        manifest.release_id
+    )
 }
 
 /// What people call a dataset; of one that this program has no contract of, its id.
@@ -65,9 +98,13 @@ pub fn title<'a>(dataset_id: &'a str, contract: Option<&'a Contract>) -> &'a str
     contract.map_or(dataset_id, |contract| &contract.title)
 }
 
-/// What a dataset is, in sentences: what a row of it is, what a reader might look for in vain, and whether it is of samples.
+/// What a dataset is, in sentences: what a row of it is, what a reader might look for in vain, and
+/// whether it is of samples.
 pub fn description(manifest: &Manifest, dataset_id: &str, contract: Option<&Contract>) -> String {
-    let mut said = contract.map_or_else(|| format!("Table {dataset_id}, of which this server has no contract."), |contract| contract.grain.clone());
+    let mut said = contract.map_or_else(
+        || format!("Table {dataset_id}, of which this server has no contract."),
+        |contract| contract.grain.clone(),
+    );
     if let Some(contract) = contract.filter(|contract| !contract.not_covered.is_empty()) {
         said += &format!(" Known limits: {}.", contract.not_covered.join("; "));
     }
@@ -81,21 +118,41 @@ pub fn description(manifest: &Manifest, dataset_id: &str, contract: Option<&Cont
 /// The first and the last day that a dataset's partitions are about, where they name years.
 pub fn period(dataset: &DatasetEntry) -> Option<(String, String)> {
     // A survey's years are named by the last of them.
-    let years = dataset.parts.iter().filter_map(|part| part.partition.get(VINTAGE_YEAR)?.parse::<i32>().ok());
+    let years = dataset
+        .parts
+        .iter()
+        .filter_map(|part| part.partition.get(VINTAGE_YEAR)?.parse::<i32>().ok());
     let (first, last) = (years.clone().min()?, years.max()?);
-    Some((format!("{:04}-01-01", first - (YEARS_OF_SURVEY - 1)), format!("{last:04}-12-31")))
+    Some((
+        format!("{:04}-01-01", first - (YEARS_OF_SURVEY - 1)),
+        format!("{last:04}-12-31"),
+    ))
 }
 
 /// The builds that a dataset's parts are of, each once.
 pub fn tasks_of<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> Vec<&'a TaskEntry> {
-    let tasks: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
-    tasks.into_iter().filter_map(|id| manifest.tasks.get(id)).collect()
+    let tasks: BTreeSet<&str> = dataset
+        .parts
+        .iter()
+        .map(|part| part.task_id.as_str())
+        .collect();
+    tasks
+        .into_iter()
+        .filter_map(|id| manifest.tasks.get(id))
+        .collect()
 }
 
 /// What validation said of a dataset: none that failed is published.
 pub fn verdict(dataset: &DatasetEntry) -> &'static str {
-    let has_warnings = dataset.parts.iter().any(|part| !part.report.warnings.is_empty());
-    if has_warnings { "passed_with_warnings" } else { "passed" }
+    let has_warnings = dataset
+        .parts
+        .iter()
+        .any(|part| !part.report.warnings.is_empty());
+    if has_warnings {
+        "passed_with_warnings"
+    } else {
+        "passed"
+    }
 }
 
 // Rows of a dataset, and what validation said of them.
@@ -115,10 +172,21 @@ impl<'a> Counts<'a> {
     pub fn of(manifest: &'a Manifest, dataset_id: &str) -> Self {
         let quarantined = manifest.quarantined(dataset_id);
         let mut warnings: BTreeMap<&str, u64> = BTreeMap::new();
-        for (code, count) in manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).flat_map(|part| &part.report.warnings) {
+        for (code, count) in manifest
+            .datasets
+            .get(dataset_id)
+            .into_iter()
+            .flat_map(|dataset| &dataset.parts)
+            .flat_map(|part| &part.report.warnings)
+        {
             *warnings.entry(code).or_default() += count;
         }
-        Self { rows: manifest.rows(dataset_id), quarantined_rows: quarantined.values().sum(), quarantined, warnings }
+        Self {
+            rows: manifest.rows(dataset_id),
+            quarantined_rows: quarantined.values().sum(),
+            quarantined,
+            warnings,
+        }
     }
 }
 
@@ -135,14 +203,21 @@ pub struct SourceFinding<'a> {
 /// What is to be seen to about the sources of a dataset, each once.
 pub fn findings<'a>(call: &Call<'_>, tasks: &[&'a TaskEntry]) -> Vec<SourceFinding<'a>> {
     let findings: BTreeSet<_> = tasks.iter().flat_map(|task| &task.findings).collect();
-    let told =
-        findings.into_iter().map(|finding| SourceFinding { source_id: &finding.source_id, code: &finding.code, detail: call.service.told(&finding.detail) });
+    let told = findings.into_iter().map(|finding| SourceFinding {
+        source_id: &finding.source_id,
+        code: &finding.code,
+        detail: call.service.told(&finding.detail),
+    });
     told.collect()
 }
 
 /// What validation said of totals that did not block, of all parts, each once.
 pub fn notes<'a>(call: &Call<'_>, parts: impl IntoIterator<Item = &'a Part>) -> BTreeSet<String> {
-    parts.into_iter().flat_map(|part| &part.report.notes).map(|note| call.service.told(note)).collect()
+    parts
+        .into_iter()
+        .flat_map(|part| &part.report.notes)
+        .map(|note| call.service.told(note))
+        .collect()
 }
 
 /// The day on which a release was published.
@@ -151,16 +226,32 @@ pub fn day_of(manifest: &Manifest) -> &str {
 }
 
 /// Date of the newest file that the parts were built from. Parts of one build have the same files.
-pub fn newest_date<'a>(manifest: &Manifest, parts: impl IntoIterator<Item = &'a Part>) -> Option<String> {
-    let by_build: BTreeMap<&str, &Part> = parts.into_iter().map(|part| (part.task_id.as_str(), part)).collect();
-    by_build.values().filter_map(|part| source_date(manifest, part)).max().map(|date| date.to_string())
+pub fn newest_date<'a>(
+    manifest: &Manifest,
+    parts: impl IntoIterator<Item = &'a Part>,
+) -> Option<String> {
+    let by_build: BTreeMap<&str, &Part> = parts
+        .into_iter()
+        .map(|part| (part.task_id.as_str(), part))
+        .collect();
+    by_build
+        .values()
+        .filter_map(|part| source_date(manifest, part))
+        .max()
+        .map(|date| date.to_string())
 }
 
-/// Folders with their parts. Buckets only spread a dataset over files and say nothing about what is covered: they count as one.
+/// Folders with their parts. Buckets only spread a dataset over files and say nothing about what is
+/// covered: they count as one.
 fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Part>> {
     let mut partitions: BTreeMap<BTreeMap<&str, &str>, Vec<&Part>> = BTreeMap::new();
     for part in &dataset.parts {
-        let partition = part.partition.iter().filter(|(column, _)| *column != BUCKET).map(|(column, value)| (column.as_str(), value.as_str())).collect();
+        let partition = part
+            .partition
+            .iter()
+            .filter(|(column, _)| *column != BUCKET)
+            .map(|(column, value)| (column.as_str(), value.as_str()))
+            .collect();
         partitions.entry(partition).or_default().push(part);
     }
     partitions
@@ -169,7 +260,8 @@ fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Par
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetPartition")]
 pub struct Partition<'a> {
-    /// Column and value that all rows of the partition share; empty if the dataset has one partition.
+    /// Column and value that all rows of the partition share; empty if the dataset has one
+    /// partition.
     partition: BTreeMap<&'a str, &'a str>,
     /// Number of records in the partition.
     rows: u64,
@@ -177,14 +269,17 @@ pub struct Partition<'a> {
     quarantined_rows: u64,
     /// Date of the partition's newest source file, YYYY-MM-DD; null if no file has a date.
     source_date: Option<String>,
-    /// Time of the partition's newest build, RFC 3339 UTC; null if the release does not describe it.
+    /// Time of the partition's newest build, RFC 3339 UTC; null if the release does not describe
+    /// it.
     built_at: Option<&'a str>,
-    /// What the layout of the sources is known from: a file of the publisher, or documents only; null for builds that do not say.
+    /// What the layout of the sources is known from: a file of the publisher, or documents only;
+    /// null for builds that do not say.
     #[schemars(extend("enum" = ["file", "documented", "confirmed", null]))]
     layout_evidence: Option<String>,
     /// What the layout of each source is known from, and when that was last seen.
     evidence: Vec<Evidence<'a>>,
-    /// The day since which the publisher's next edition is late by its calendar; null on time, where no calendar is known, and of partitions that are not the newest.
+    /// The day since which the publisher's next edition is late by its calendar; null on time,
+    /// where no calendar is known, and of partitions that are not the newest.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
     /// True if the last attempt to renew the partition failed and its last good build is served.
@@ -201,7 +296,8 @@ pub struct Partition<'a> {
 struct Evidence<'a> {
     /// Identifier of the source.
     source_id: &'a str,
-    /// What the layout is known from: a `file` of the publisher, an `excerpt` of its records, or `documented` in its documentation only.
+    /// What the layout is known from: a `file` of the publisher, an `excerpt` of its records, or
+    /// `documented` in its documentation only.
     #[schemars(with = "&str", extend("enum" = ["file", "excerpt", "documented"]))]
     kind: Option<String>,
     /// Month in which the layout was seen, such as 2026-02.
@@ -209,27 +305,53 @@ struct Evidence<'a> {
 }
 
 /// A dataset's folders: how much is in each, how fresh it is, and what it was made from.
-pub fn described_partitions<'a>(call: &'a Call<'_>, dataset: &'a DatasetEntry) -> Vec<Partition<'a>> {
-    partitions(dataset).into_iter().map(|(partition, parts)| Partition::of(call, partition, &parts)).collect()
+pub fn described_partitions<'a>(
+    call: &'a Call<'_>,
+    dataset: &'a DatasetEntry,
+) -> Vec<Partition<'a>> {
+    partitions(dataset)
+        .into_iter()
+        .map(|(partition, parts)| Partition::of(call, partition, &parts))
+        .collect()
 }
 
 impl<'a> Partition<'a> {
     fn of(call: &'a Call<'_>, partition: BTreeMap<&'a str, &'a str>, parts: &[&'a Part]) -> Self {
         let manifest = &call.release.manifest;
-        let tasks: BTreeMap<&str, &TaskEntry> =
-            parts.iter().filter_map(|part| manifest.tasks.get_key_value(&part.task_id)).map(|(id, task)| (id.as_str(), task)).collect();
-        let evidence: BTreeMap<&String, _> = tasks.values().flat_map(|task| &task.evidence).collect();
+        let tasks: BTreeMap<&str, &TaskEntry> = parts
+            .iter()
+            .filter_map(|part| manifest.tasks.get_key_value(&part.task_id))
+            .map(|(id, task)| (id.as_str(), task))
+            .collect();
+        let evidence: BTreeMap<&String, _> =
+            tasks.values().flat_map(|task| &task.evidence).collect();
         let stale_reason = tasks.values().find_map(|task| task.stale_reason.as_deref());
         Self {
             partition,
             rows: parts.iter().map(|part| part.rows).sum(),
-            quarantined_rows: parts.iter().flat_map(|part| part.report.quarantined.values()).sum(),
+            quarantined_rows: parts
+                .iter()
+                .flat_map(|part| part.report.quarantined.values())
+                .sum(),
             source_date: newest_date(manifest, parts.iter().copied()),
             built_at: tasks.values().map(|task| task.built_at.as_str()).max(),
             // The weakest where builds differ: `documented` comes before `file`.
-            layout_evidence: tasks.values().filter_map(|task| word(task.layout_evidence)).min(),
-            evidence: evidence.into_iter().map(|(source_id, evidence)| Evidence { source_id, kind: word(evidence.kind), seen: &evidence.seen }).collect(),
-            late_since: tasks.keys().filter_map(|task_id| manifest.late_since(task_id, call.today())).min(),
+            layout_evidence: tasks
+                .values()
+                .filter_map(|task| word(task.layout_evidence))
+                .min(),
+            evidence: evidence
+                .into_iter()
+                .map(|(source_id, evidence)| Evidence {
+                    source_id,
+                    kind: word(evidence.kind),
+                    seen: &evidence.seen,
+                })
+                .collect(),
+            late_since: tasks
+                .keys()
+                .filter_map(|task_id| manifest.late_since(task_id, call.today()))
+                .min(),
             is_stale: tasks.values().any(|task| task.is_stale),
             stale_reason: stale_reason.map(|reason| call.service.told(reason)),
             notes: notes(call, parts.iter().copied()),

@@ -1,5 +1,5 @@
-//! Writes JSON straight into a buffer: no tree in between, decimals as exact text. Commas are placed by looking at the last byte,
-//! which is never inside a string when a value begins.
+//! Writes JSON straight into a buffer: no tree in between, decimals as exact text. Commas are
+//! placed by looking at the last byte, which is never inside a string when a value begins.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,9 @@ pub struct Json {
 impl Json {
     /// An empty text with room for a typical answer.
     pub fn new() -> Self {
-        Self { buffer: Vec::with_capacity(8 * 1024) }
+        Self {
+            buffer: Vec::with_capacity(8 * 1024),
+        }
     }
 
     /// The finished text.
@@ -22,7 +24,8 @@ impl Json {
         self.buffer
     }
 
-    /// Writes the name of an object's next member; a value must follow. Names are plain words of ours, so that nothing is escaped.
+    /// Writes the name of an object's next member; a value must follow. Names are plain words of
+    /// ours, so that nothing is escaped.
     pub fn key(&mut self, name: &str) -> &mut Self {
         debug_assert!(is_plain(name.as_bytes()), "{name}");
         self.separate();
@@ -42,14 +45,20 @@ impl Json {
 
     /// Writes pieces in which nothing is to be escaped, such as keys of records, as one string.
     pub fn plain(&mut self, pieces: &[&str]) {
-        debug_assert!(pieces.iter().all(|piece| is_plain(piece.as_bytes())), "{pieces:?}");
+        debug_assert!(
+            pieces.iter().all(|piece| is_plain(piece.as_bytes())),
+            "{pieces:?}"
+        );
         self.separate();
         self.buffer.push(b'"');
-        pieces.iter().for_each(|piece| self.buffer.extend_from_slice(piece.as_bytes()));
+        pieces
+            .iter()
+            .for_each(|piece| self.buffer.extend_from_slice(piece.as_bytes()));
         self.buffer.push(b'"');
     }
 
-    /// Writes a number in the shortest form that reads back as the same number; null when it is none.
+    /// Writes a number in the shortest form that reads back as the same number; null when it is
+    /// none.
     pub fn float(&mut self, value: f64) {
         if !value.is_finite() {
             return self.null();
@@ -75,7 +84,8 @@ impl Json {
         self.digits(magnitude, scale);
     }
 
-    /// Writes a decimal number of many digits: `unscaled` units of 10^-`scale`, exactly and without trailing zeros.
+    /// Writes a decimal number of many digits: `unscaled` units of 10^-`scale`, exactly and without
+    /// trailing zeros.
     pub fn wide_decimal(&mut self, mut unscaled: i128, mut scale: u8) {
         while scale > 0 && unscaled % 10 == 0 {
             unscaled /= 10;
@@ -87,16 +97,25 @@ impl Json {
         }
     }
 
-    /// Writes a number that no machine word holds; figures of this size are rare, so that this is plain rather than quick.
+    /// Writes a number that no machine word holds; figures of this size are rare, so that this is
+    /// plain rather than quick.
     fn wide_digits(&mut self, unscaled: i128, scale: u8) {
         self.separate();
-        let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = usize::from(scale) + 1);
+        let digits = format!(
+            "{:0>width$}",
+            unscaled.unsigned_abs(),
+            width = usize::from(scale) + 1
+        );
         let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
-        let (sign, point) = (if unscaled < 0 { "-" } else { "" }, if fraction.is_empty() { "" } else { "." });
+        let (sign, point) = (
+            if unscaled < 0 { "-" } else { "" },
+            if fraction.is_empty() { "" } else { "." },
+        );
         self.print(format_args!("{sign}{whole}{point}{fraction}"));
     }
 
-    /// Writes digits with a point before the last `scale` of them, last digit first and then turned round.
+    /// Writes digits with a point before the last `scale` of them, last digit first and then turned
+    /// round.
     fn digits(&mut self, mut magnitude: u64, scale: u8) {
         let start = self.buffer.len();
         let mut written = 0;
@@ -126,7 +145,9 @@ impl Json {
     pub fn value(&mut self, value: &impl serde::Serialize) {
         self.separate();
         let mut serializer = serde_json::Serializer::with_formatter(&mut self.buffer, AsWritten);
-        value.serialize(&mut serializer).expect("plain data has a JSON form");
+        value
+            .serialize(&mut serializer)
+            .expect("plain data has a JSON form");
     }
 
     /// Writes the members of a struct into the object that is being written.
@@ -149,7 +170,9 @@ impl Json {
     }
 
     fn print(&mut self, arguments: std::fmt::Arguments<'_>) {
-        self.buffer.write_fmt(arguments).expect("writing to memory cannot fail");
+        self.buffer
+            .write_fmt(arguments)
+            .expect("writing to memory cannot fail");
     }
 }
 
@@ -157,11 +180,19 @@ impl Json {
 struct AsWritten;
 
 impl Formatter for AsWritten {
-    fn write_byte_array<W: Write + ?Sized>(&mut self, writer: &mut W, text: &[u8]) -> io::Result<()> {
+    fn write_byte_array<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        text: &[u8],
+    ) -> io::Result<()> {
         writer.write_all(text)
     }
 
-    fn write_char_escape<W: Write + ?Sized>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+    fn write_char_escape<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
         let byte = match escape {
             CharEscape::Quote => return writer.write_all(b"\\\""),
             CharEscape::ReverseSolidus => return writer.write_all(b"\\\\"),
@@ -181,16 +212,32 @@ impl Formatter for AsWritten {
 fn is_plain(bytes: &[u8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = ONES << 7;
-    // Of bytes without their high bit, the lowest of those below `than` loses it; bytes beyond ASCII have it and need no escape.
+    // Of bytes without their high bit, the lowest of those below `than` loses it; bytes beyond
+    // ASCII have it and need no escape.
     let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word & HIGH_BITS;
     let escapes = |word: &[u8; 8]| {
         let word = u64::from_ne_bytes(*word);
-        below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1)
+        below(word, 0x20)
+            | below(word ^ (ONES * u64::from(b'"')), 1)
+            | below(word ^ (ONES * u64::from(b'\\')), 1)
     };
     // The last eight are looked at once more with what is left over.
-    match (bytes.last_chunk(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        (Some(last), ..) => bytes.as_chunks().0.iter().fold(escapes(last), |found, word| found | escapes(word)) == 0,
-        (None, Some([a, b, c, d]), Some([e, f, g, h])) => escapes(&[*a, *b, *c, *d, *e, *f, *g, *h]) == 0,
+    match (
+        bytes.last_chunk(),
+        bytes.first_chunk::<4>(),
+        bytes.last_chunk::<4>(),
+    ) {
+        (Some(last), ..) => {
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .fold(escapes(last), |found, word| found | escapes(word))
+                == 0
+        }
+        (None, Some([a, b, c, d]), Some([e, f, g, h])) => {
+            escapes(&[*a, *b, *c, *d, *e, *f, *g, *h]) == 0
+        }
         _ => !bytes.iter().any(|byte| needs_escape(*byte)),
     }
 }
@@ -199,14 +246,16 @@ fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// A number as millionths, where it is the one nearest to so many of them, as degrees and shares are. With at most fifteen digits no shorter number is
-/// nearer to it, so that these digits are the shortest form.
+/// A number as millionths, where it is the one nearest to so many of them, as degrees and shares
+/// are. With at most fifteen digits no shorter number is nearer to it, so that these digits are the
+/// shortest form.
 fn millionths(value: f64) -> Option<i64> {
     const MOST: f64 = 1e15;
     let scaled = (value * 1e6).round();
     let millionths = scaled as i64;
     // By their bits: zero has a sign.
-    (scaled.abs() < MOST && (millionths as f64 / 1e6).to_bits() == value.to_bits()).then_some(millionths)
+    (scaled.abs() < MOST && (millionths as f64 / 1e6).to_bits() == value.to_bits())
+        .then_some(millionths)
 }
 
 /// Whether a decimal loses its trailing zeros.
@@ -243,9 +292,18 @@ mod tests {
         assert_eq!(wide(151_500_000_000, 10), "15.15");
         assert_eq!(wide(-1, 10), "-0.0000000001");
         assert_eq!(wide(0, 10), "0");
-        assert_eq!(wide(-123_456_789_012_345_678_901, 10), "-12345678901.2345678901");
-        assert_eq!(wide(i128::from(i64::MAX) + 1, 30), "0.000000000009223372036854775808");
-        assert_eq!(wide(9_999_999_999_999_999_999_999_999_999, 0), "9999999999999999999999999999");
+        assert_eq!(
+            wide(-123_456_789_012_345_678_901, 10),
+            "-12345678901.2345678901"
+        );
+        assert_eq!(
+            wide(i128::from(i64::MAX) + 1, 30),
+            "0.000000000009223372036854775808"
+        );
+        assert_eq!(
+            wide(9_999_999_999_999_999_999_999_999_999, 0),
+            "9999999999999999999999999999"
+        );
     }
 
     #[test]
@@ -255,7 +313,11 @@ mod tests {
                 for others in [b' ', b'z', 0x7f, 0xff] {
                     let mut bytes = vec![others; length];
                     bytes[at] = byte;
-                    assert_eq!(is_plain(&bytes), !needs_escape(byte), "{byte} at {at} of {length}");
+                    assert_eq!(
+                        is_plain(&bytes),
+                        !needs_escape(byte),
+                        "{byte} at {at} of {length}"
+                    );
                 }
             }
         }
@@ -299,13 +361,17 @@ mod tests {
         let text = written(|json| {
             json.object(|json| {
                 json.key("text").value(&strange);
-                json.key("list").value(&serde_json::json!([1, {}, ["["], true]));
+                json.key("list")
+                    .value(&serde_json::json!([1, {}, ["["], true]));
                 json.key("none").float(f64::NAN);
                 json.key("number").float(-118.5);
                 json.key("last").null();
             });
         });
         let expected = serde_json::json!({"text": strange, "list": [1, {}, ["["], true], "none": null, "number": -118.5, "last": null});
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            expected
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Serves the `/v1` API over HTTP from one release in memory, read-only. Requests are answered from the release that was current
-//! when they came; a new one is loaded beside it and swapped in. Knows releases, keys and contracts; never fetches, decodes or builds.
+//! Serves the `/v1` API over HTTP from one release in memory, read-only. Requests are answered from
+//! the release that was current when they came; a new one is loaded beside it and swapped in. Knows
+//! releases, keys and contracts; never fetches, decodes or builds.
 
 mod admin;
 mod answer;
@@ -36,7 +37,9 @@ mod tracer;
 mod zip_code;
 
 pub use http::service::Clock;
-pub use release::freshness::{DatasetState, Freshness, freshness_of, freshness_of_task, summary_of_states};
+pub use release::freshness::{
+    DatasetState, Freshness, freshness_of, freshness_of_task, summary_of_states,
+};
 pub use router::Api;
 pub use routes::{DEFAULT_URL, asyncapi_document, openapi_document};
 pub use run::serve;
@@ -58,29 +61,57 @@ pub mod fuzzing {
     /// What the stream says to a message, as far as that does not depend on a release.
     pub fn answer_to_message(text: &str) -> Vec<String> {
         match ClientFrame::read(text) {
-            Ok(ClientFrame::Auth(auth)) => vec![frames::error(&Problem::new(Code::InvalidParameter, auth.token), CONNECTION, None)],
-            Ok(ClientFrame::Unsubscribe(asked)) => vec![frames::ServerFrame::Unsubscribed { id: &asked.id }.text()],
+            Ok(ClientFrame::Auth(auth)) => vec![frames::error(
+                &Problem::new(Code::InvalidParameter, auth.token),
+                CONNECTION,
+                None,
+            )],
+            Ok(ClientFrame::Unsubscribe(asked)) => {
+                vec![frames::ServerFrame::Unsubscribed { id: &asked.id }.text()]
+            }
             Ok(ClientFrame::Ping(ping)) => vec![frames::pong(&ping.t.unwrap_or_default())],
-            Ok(ClientFrame::Subscribe(asked)) => match super::stream::filter::Filter::read(asked.filters) {
-                Ok(mut filter) => vec![frames::subscribed(&asked.id, asked.since_seq.unwrap_or_default(), &filter.resolve(None))],
-                Err((field, message)) => vec![frames::error(&Problem::of_field(Code::InvalidParameter, field, message), CONNECTION, Some(&asked.id))],
-            },
-            Err(Misread::NoMessage(message)) => vec![frames::fatal_error(&Problem::new(Code::InvalidJson, message), CONNECTION)],
-            Err(Misread::WrongMember { problem, id }) => vec![frames::error(&problem, CONNECTION, id.as_deref())],
+            Ok(ClientFrame::Subscribe(asked)) => {
+                match super::stream::filter::Filter::read(asked.filters) {
+                    Ok(mut filter) => vec![frames::subscribed(
+                        &asked.id,
+                        asked.since_seq.unwrap_or_default(),
+                        &filter.resolve(None),
+                    )],
+                    Err((field, message)) => vec![frames::error(
+                        &Problem::of_field(Code::InvalidParameter, field, message),
+                        CONNECTION,
+                        Some(&asked.id),
+                    )],
+                }
+            }
+            Err(Misread::NoMessage(message)) => vec![frames::fatal_error(
+                &Problem::new(Code::InvalidJson, message),
+                CONNECTION,
+            )],
+            Err(Misread::WrongMember { problem, id }) => {
+                vec![frames::error(&problem, CONNECTION, id.as_deref())]
+            }
         }
     }
 
     /// The address that lines of `X-Forwarded-For` name behind so many proxies.
     pub fn address_behind(lines: &[&[u8]], trusted_hops: usize) -> Option<String> {
         let mut headers = axum::http::HeaderMap::new();
-        for value in lines.iter().filter_map(|line| axum::http::HeaderValue::from_bytes(line).ok()) {
+        for value in lines
+            .iter()
+            .filter_map(|line| axum::http::HeaderValue::from_bytes(line).ok())
+        {
             headers.append("x-forwarded-for", value);
         }
         super::http::peer::forwarded(&headers, trusted_hops).map(super::http::peer::name)
     }
 
     /// A cursor, and what is read of it again.
-    pub fn cursor_and_back(release: &ReleaseId, filters: &str, sort_key: &str) -> (String, Option<String>) {
+    pub fn cursor_and_back(
+        release: &ReleaseId,
+        filters: &str,
+        sort_key: &str,
+    ) -> (String, Option<String>) {
         let written = cursor::write(release, filters, sort_key);
         let read = cursor::sort_key(&written, release, filters).ok();
         (written, read)
@@ -88,6 +119,9 @@ pub mod fuzzing {
 
     /// The release and the sort key of any text.
     pub fn read_cursor(text: &str, release: &ReleaseId, filters: &str) -> (bool, Option<String>) {
-        (cursor::release_of(text).is_ok(), cursor::sort_key(text, release, filters).ok())
+        (
+            cursor::release_of(text).is_ok(),
+            cursor::sort_key(text, release, filters).ok(),
+        )
     }
 }

@@ -1,5 +1,5 @@
-//! How many records of each list have a text of the publisher in a coded column whose meaning is not known, and in which lists so many that the column's
-//! meaning is lost.
+//! How many records of each list have a text of the publisher in a coded column whose meaning is
+//! not known, and in which lists so many that the column's meaning is lost.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -27,11 +27,13 @@ pub struct KnownWords<'a> {
     column: &'a str,
     /// Records in which the publisher has a text for it.
     rows: u64,
-    /// Those whose text has no known meaning: there the column is `unknown` or null, and `unknown_values` of the record has the text.
+    /// Those whose text has no known meaning: there the column is `unknown` or null, and
+    /// `unknown_values` of the record has the text.
     unknown_rows: u64,
     /// Share of the records whose text is known, 0 to 1, cut off after four decimals.
     known_share: Float,
-    /// Whether so few are known (less than 75 %, unless the list's declaration says otherwise) that answers from the list say so with the notice `MEANING_LOST`.
+    /// Whether so few are known (less than 75 %, unless the list's declaration says otherwise) that
+    /// answers from the list say so with the notice `MEANING_LOST`.
     is_meaning_lost: bool,
     /// At most ten of the texts without a known meaning, the commonest first.
     commonest_unknown: Vec<UnknownWord>,
@@ -47,46 +49,83 @@ struct UnknownWord {
 }
 
 /// What is known of the words of a dataset's coded columns: for each build and column.
-pub fn known_words<'a>(manifest: &'a Manifest, dataset_id: &str, dataset: &'a DatasetEntry) -> Vec<KnownWords<'a>> {
+pub fn known_words<'a>(
+    manifest: &'a Manifest,
+    dataset_id: &str,
+    dataset: &'a DatasetEntry,
+) -> Vec<KnownWords<'a>> {
     let of_column = |((task_id, column), counts): ((&'a str, &'a str), WordCounts)| {
-        let share = (counts.rows - counts.unknown.min(counts.rows)) as f64 / counts.rows.max(1) as f64;
+        let share =
+            (counts.rows - counts.unknown.min(counts.rows)) as f64 / counts.rows.max(1) as f64;
         KnownWords {
             task_id,
             column,
             rows: counts.rows,
             unknown_rows: counts.unknown,
             known_share: Float((share * SHARE_STEPS).floor() / SHARE_STEPS),
-            is_meaning_lost: manifest.tasks.get(task_id).is_some_and(|task| task.has_lost_meaning(dataset_id, column)),
-            commonest_unknown: counts.most(MOST_WORDS).into_iter().map(|(word, rows)| UnknownWord { word: word.to_owned(), rows }).collect(),
+            is_meaning_lost: manifest
+                .tasks
+                .get(task_id)
+                .is_some_and(|task| task.has_lost_meaning(dataset_id, column)),
+            commonest_unknown: counts
+                .most(MOST_WORDS)
+                .into_iter()
+                .map(|(word, rows)| UnknownWord {
+                    word: word.to_owned(),
+                    rows,
+                })
+                .collect(),
         }
     };
     dataset.words().into_iter().map(of_column).collect()
 }
 
-/// Where an answer was looked for: its datasets, and the jurisdictions and states that it says it searched.
+/// Where an answer was looked for: its datasets, and the jurisdictions and states that it says it
+/// searched.
 pub struct Searched<'a> {
     pub datasets: &'a [Cow<'static, str>],
     pub jurisdictions: &'a [String],
     pub states: &'a [String],
 }
 
-/// Says of which lists that an answer was made from the meaning of a column is lost; none where it is of none.
+/// Says of which lists that an answer was made from the meaning of a column is lost; none where it
+/// is of none.
 pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
     if searched.jurisdictions.is_empty() && searched.states.is_empty() {
-        // An answer about other things than lists, or about all of them: `/v1/coverage` has what is lost.
+        // An answer about other things than lists, or about all of them: `/v1/coverage` has what is
+        // lost.
         return None;
     }
-    let lost = manifest.tasks.iter().filter(|(_, task)| !task.meaning_lost.is_empty());
+    let lost = manifest
+        .tasks
+        .iter()
+        .filter(|(_, task)| !task.meaning_lost.is_empty());
     let mut told = Vec::new();
     for (task_id, task) in lost {
-        for (dataset_id, columns) in task.meaning_lost.iter().filter(|(dataset_id, _)| searched.datasets.iter().any(|used| used == *dataset_id)) {
-            let Some(dataset) = manifest.datasets.get(dataset_id).filter(|dataset| searched.has(task_id, dataset)) else { continue };
+        for (dataset_id, columns) in task
+            .meaning_lost
+            .iter()
+            .filter(|(dataset_id, _)| searched.datasets.iter().any(|used| used == *dataset_id))
+        {
+            let Some(dataset) = manifest
+                .datasets
+                .get(dataset_id)
+                .filter(|dataset| searched.has(task_id, dataset))
+            else {
+                continue;
+            };
             let words = dataset.words();
             let share = |column: &String| {
-                let percent = words.get(&(task_id.as_str(), column.as_str())).map(WordCounts::unknown_percent).unwrap_or_default();
+                let percent = words
+                    .get(&(task_id.as_str(), column.as_str()))
+                    .map(WordCounts::unknown_percent)
+                    .unwrap_or_default();
                 format!("`{column}` ({percent:.1} % of the records)")
             };
-            told.push(format!("{} of {task_id}", columns.iter().map(share).collect::<Vec<_>>().join(", ")));
+            told.push(format!(
+                "{} of {task_id}",
+                columns.iter().map(share).collect::<Vec<_>>().join(", ")
+            ));
         }
     }
     (!told.is_empty()).then(|| {
@@ -107,8 +146,18 @@ impl Searched<'_> {
     /// Whether records of a build were among those that were looked at.
     fn has(&self, task_id: &str, dataset: &DatasetEntry) -> bool {
         let parts = || dataset.parts.iter().filter(|part| part.task_id == task_id);
-        let values = |key: &str| parts().filter_map(|part| part.partition.get(key)).map(String::as_str).collect::<BTreeSet<&str>>();
-        let is_among = |places: &[String], key: &str| places.is_empty() || places.iter().any(|place| values(key).contains(place.as_str()));
+        let values = |key: &str| {
+            parts()
+                .filter_map(|part| part.partition.get(key))
+                .map(String::as_str)
+                .collect::<BTreeSet<&str>>()
+        };
+        let is_among = |places: &[String], key: &str| {
+            places.is_empty()
+                || places
+                    .iter()
+                    .any(|place| values(key).contains(place.as_str()))
+        };
         is_among(self.jurisdictions, "jurisdiction") && is_among(self.states, "state")
     }
 }

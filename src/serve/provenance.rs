@@ -1,6 +1,7 @@
-//! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes. Record, part, release, the run and
-//! channel that published it, then for each source cell the snapshot, archive member and byte range. Where it is asked for, the bytes themselves
-//! with the way to fetch the same ones, and what comes of making the record again from them.
+//! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes.
+//! Record, part, release, the run and channel that published it, then for each source cell the
+//! snapshot, archive member and byte range. Where it is asked for, the bytes themselves with the
+//! way to fetch the same ones, and what comes of making the record again from them.
 
 use std::sync::Arc;
 
@@ -40,8 +41,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list. `bytes`: the publisher's bytes, and how to fetch the same ones; of lists that may tell of persons, what is published of them. `replay`:
-        /// what comes of making the record again from its bytes.
+        /// Comma list. `bytes`: the publisher's bytes, and how to fetch the same ones; of lists
+        /// that may tell of persons, what is published of them. `replay`: what comes of making the
+        /// record again from its bytes.
         include: Vec<&'a str> = Kind::Word(&["bytes", "replay"]),
         ..RELEASE, ..AS_OF,
     }
@@ -53,7 +55,8 @@ struct Chain<'a> {
     record: ChainRecord<'a>,
     /// How the figure was computed from the publisher's figures; null if it is the publisher's own.
     formula: Option<String>,
-    /// How columns of the record come from the source where the source states something like them, such as `fy` beside `fiscal_year`; empty if there are none.
+    /// How columns of the record come from the source where the source states something like them,
+    /// such as `fy` beside `fiscal_year`; empty if there are none.
     derivations: Vec<Derivation<'a>>,
     /// The Parquet file that has the record.
     part: ChainPart<'a>,
@@ -80,7 +83,8 @@ struct ChainRecord<'a> {
     /// Result of validation: `passed`, or `passed_with_warnings` if the record carries warnings.
     #[schemars(with = "&str")]
     validation_status: Option<&'a Value>,
-    /// The record as published, by column. A figure is a number; it is a text only if a JSON number would not keep all its digits.
+    /// The record as published, by column. A figure is a number; it is a text only if a JSON number
+    /// would not keep all its digits.
     #[schemars(with = "Members<&str, ColumnValue<'_>>")]
     columns: &'a Map<String, Value>,
 }
@@ -113,7 +117,8 @@ struct Build<'a> {
     task_id: &'a str,
     /// Identifier of the pipeline; null if the release does not describe the task.
     pipeline_id: Option<&'a str>,
-    /// Digest of source files, declaration, contracts and code; equal digests mean equal output. Null if the release does not describe the task.
+    /// Digest of source files, declaration, contracts and code; equal digests mean equal output.
+    /// Null if the release does not describe the task.
     input_hash: Option<Sha256>,
     /// Time of the build, RFC 3339 UTC; null if the release does not describe the task.
     built_at: Option<&'a str>,
@@ -146,7 +151,9 @@ struct Source<'a> {
     snapshot: File<'a>,
     /// Name of the file in the archive; null if the snapshot is not an archive.
     member: Option<&'a str>,
-    /// Digest of the member's bytes, where pointers carry it: members that did not change are carried over from archive to archive. By BLAKE3 (`b3sum`), or SHA-256 where no name stands before the digits.
+    /// Digest of the member's bytes, where pointers carry it: members that did not change are
+    /// carried over from archive to archive. By BLAKE3 (`b3sum`), or SHA-256 where no name stands
+    /// before the digits.
     #[schemars(with = "Option<&str>", extend("pattern" = "^(blake3:)?[0-9a-f]{64}$"))]
     member_digest: Option<Digest>,
     /// First byte, in the member or file after decompression.
@@ -157,7 +164,9 @@ struct Source<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ShownBytes")]
     bytes: Option<&'a ShownBytes>,
-    /// With `include=bytes`: what fetches the same bytes from the publisher, as long as the file is the same there. Empty where the file is not fetched by HTTP, came from a mirror, or a person gave it.
+    /// With `include=bytes`: what fetches the same bytes from the publisher, as long as the file is
+    /// the same there. Empty where the file is not fetched by HTTP, came from a mirror, or a person
+    /// gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     commands: Option<Vec<String>>,
@@ -175,14 +184,17 @@ struct File<'a> {
     source_version: Option<&'a str>,
     /// The publisher's date of the file, YYYY-MM-DD; null if the release does not list the file.
     source_date: Option<&'a str>,
-    /// Time at which these bytes were first fetched, RFC 3339 UTC; null if the release does not list the file.
+    /// Time at which these bytes were first fetched, RFC 3339 UTC; null if the release does not
+    /// list the file.
     fetched_at: Option<&'a str>,
     /// Who asked the publisher for the file: the program, or a person who gave it to the program.
     #[schemars(extend("enum" = ["by program", "by hand", null]))]
     obtained: Option<&'static str>,
-    /// Name of the mirror that the bytes came from in place of the publisher; null if they came from the publisher, or a person imported them.
+    /// Name of the mirror that the bytes came from in place of the publisher; null if they came
+    /// from the publisher, or a person imported them.
     mirror: Option<&'a str>,
-    /// The places that the publisher's server sent on to from `url`, in order, without queries; the last gave the bytes. Empty when `url` itself did.
+    /// The places that the publisher's server sent on to from `url`, in order, without queries; the
+    /// last gave the bytes. Empty when `url` itself did.
     redirected_through: &'a [String],
     /// Size of the file in bytes; null if the release does not list the file.
     size_bytes: Option<u64>,
@@ -197,15 +209,22 @@ struct Told {
 }
 
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
+    let id: RecordId = call.path_value("record_id").parse().map_err(|error| {
+        Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}"))
+    })?;
     let dataset_id = id.dataset_id();
     scope::check_record(call, &id)?;
     if !call.release.manifest.datasets.contains_key(dataset_id) {
-        let message = format!("the release has no dataset `{dataset_id}`; /v1/coverage lists those it has");
+        let message =
+            format!("the release has no dataset `{dataset_id}`; /v1/coverage lists those it has");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     }
     let Some((part, record)) = call.reader().find(call.contracts(), &id).await? else {
-        return Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "record_id",
+            format!("the release has no record `{id}`"),
+        ));
     };
     let Parameters { include: asked } = Parameters::of(call)?;
     let record = Arc::new(record);
@@ -214,23 +233,47 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         if !asked.contains(&"bytes") {
             return Ok(None);
         }
-        let nothing = record.1.iter().map(|_| ShownBytes::nothing(Shown::Unavailable, NO_TRACER)).collect();
+        let nothing = record
+            .1
+            .iter()
+            .map(|_| ShownBytes::nothing(Shown::Unavailable, NO_TRACER))
+            .collect();
         // A file that is not there may come.
         let is_kept = |_: &Vec<ShownBytes>| false;
-        look(call, &service.looks, (&id, part, &record), (nothing, is_kept), |tracer, found| tracer.bytes(found)).await.map(Some)
+        look(
+            call,
+            &service.looks,
+            (&id, part, &record),
+            (nothing, is_kept),
+            |tracer, found| tracer.bytes(found),
+        )
+        .await
+        .map(Some)
     };
     let replay = async {
         if !asked.contains(&"replay") {
             return Ok(None);
         }
         let nothing = ToldReplay::untried(NO_TRACER);
-        look(call, &service.replays, (&id, part, &record), (nothing, is_final), |tracer, found| tracer.replay(found)).await.map(Some)
+        look(
+            call,
+            &service.replays,
+            (&id, part, &record),
+            (nothing, is_final),
+            |tracer, found| tracer.replay(found),
+        )
+        .await
+        .map(Some)
     };
     let (bytes, replay) = tokio::try_join!(bytes, replay)?;
     let told = Told { bytes, replay };
-    let mut meta = Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() };
+    let mut meta = Meta {
+        datasets: vec![dataset_id.to_owned().into()],
+        ..Meta::default()
+    };
     // Another server of the same store may have the files, and this one tomorrow.
-    meta.is_momentary = told.replay.as_ref().is_some_and(|replay| !is_final(replay)) || told.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
+    meta.is_momentary = told.replay.as_ref().is_some_and(|replay| !is_final(replay))
+        || told.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
     json.value(&chain(call, &id, part, &record, &told));
     Ok(meta)
 }
@@ -238,7 +281,8 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Said by a server that nobody gave a tracer.
 const NO_TRACER: &str = "this server does not look at the publishers' files";
 
-type Look<T> = for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> BoxFuture<'a, pubdata_core::error::Result<T>>;
+type Look<T> =
+    for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> BoxFuture<'a, pubdata_core::error::Result<T>>;
 
 /// Has a record's files looked at, or says with `nothing` that this server cannot.
 async fn look<T: Send + Sync + 'static>(
@@ -248,12 +292,20 @@ async fn look<T: Send + Sync + 'static>(
     (nothing, is_kept): (T, fn(&T) -> bool),
     look: Look<T>,
 ) -> Result<Arc<T>> {
-    let Some(tracer) = call.service.settings.tracer.clone() else { return Ok(Arc::new(nothing)) };
+    let Some(tracer) = call.service.settings.tracer.clone() else {
+        return Ok(Arc::new(nothing));
+    };
     let (release, runtime) = (call.release.clone(), tokio::runtime::Handle::current());
     let (record_id, part, record) = (id.clone(), part.clone(), record.clone());
     let subject = (release.manifest.release_id.clone(), id.clone());
     let made = move || {
-        let found = FoundRecord { manifest: &release.manifest, part: &part, record_id: &record_id, columns: &record.0, pointers: &record.1 };
+        let found = FoundRecord {
+            manifest: &release.manifest,
+            part: &part,
+            record_id: &record_id,
+            columns: &record.0,
+            pointers: &record.1,
+        };
         runtime.block_on(look(&*tracer, found))
     };
     work.done(&call.client.id, subject, is_kept, made).await
@@ -269,24 +321,41 @@ fn is_seen(bytes: &[ShownBytes]) -> bool {
     bytes.iter().all(|bytes| bytes.shown != Shown::Unavailable)
 }
 
-fn chain<'a>(call: &'a Call<'_>, id: &'a RecordId, part: &'a Part, (columns, pointers): &'a Record, told: &'a Told) -> Chain<'a> {
+fn chain<'a>(
+    call: &'a Call<'_>,
+    id: &'a RecordId,
+    part: &'a Part,
+    (columns, pointers): &'a Record,
+    told: &'a Told,
+) -> Chain<'a> {
     let manifest = &call.release.manifest;
     let task = manifest.tasks.get(&part.task_id);
     let inputs = task.map(|task| task.inputs.as_slice()).unwrap_or_default();
     let contract = call.contracts().get(id.dataset_id());
-    let derivations = contract.into_iter().flat_map(|contract| contract.derivations(columns)).map(|(column, rule)| Derivation { column, rule });
+    let derivations = contract
+        .into_iter()
+        .flat_map(|contract| contract.derivations(columns))
+        .map(|(column, rule)| Derivation { column, rule });
     let bytes = |number: usize| told.bytes.as_ref().and_then(|bytes| bytes.get(number));
     Chain {
         record: ChainRecord {
             record_id: id.as_str(),
             dataset_id: id.dataset_id(),
-            schema_version: manifest.datasets.get(id.dataset_id()).map(|dataset| dataset.schema_version.as_str()),
+            schema_version: manifest
+                .datasets
+                .get(id.dataset_id())
+                .map(|dataset| dataset.schema_version.as_str()),
             validation_status: columns.get("validation_status"),
             columns,
         },
         formula: formula(call, id, columns),
         derivations: derivations.collect(),
-        part: ChainPart { path: &part.path, rows: part.rows, size_bytes: part.size_bytes, sha256: Sha256(part.sha256) },
+        part: ChainPart {
+            path: &part.path,
+            rows: part.rows,
+            size_bytes: part.size_bytes,
+            sha256: Sha256(part.sha256),
+        },
         build: Build {
             task_id: &part.task_id,
             pipeline_id: task.map(|task| task.pipeline_id.as_str()),
@@ -302,25 +371,54 @@ fn chain<'a>(call: &'a Call<'_>, id: &'a RecordId, part: &'a Part, (columns, poi
             run_id: &manifest.run_id,
             pubdata_version: &manifest.pubdata_version,
         },
-        sources: pointers.iter().enumerate().map(|(number, pointer)| Source::of(pointer, inputs, bytes(number))).collect(),
+        sources: pointers
+            .iter()
+            .enumerate()
+            .map(|(number, pointer)| Source::of(pointer, inputs, bytes(number)))
+            .collect(),
         replay: told.replay.as_deref(),
     }
 }
 
-/// How a figure was computed that the publisher does not state: the contract's words with the record's variables in them.
+/// How a figure was computed that the publisher does not state: the contract's words with the
+/// record's variables in them.
 fn formula(call: &Call<'_>, id: &RecordId, columns: &Map<String, Value>) -> Option<String> {
-    let is_derived = columns.get("is_derived").filter(|value| value.as_bool() == Some(true))?;
-    let words = call.contracts().get(id.dataset_id())?.value("is_derived", &is_derived.to_string())?.note("formula")?;
-    let variables: Vec<&str> = columns.get("variables")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    let is_derived = columns
+        .get("is_derived")
+        .filter(|value| value.as_bool() == Some(true))?;
+    let words = call
+        .contracts()
+        .get(id.dataset_id())?
+        .value("is_derived", &is_derived.to_string())?
+        .note("formula")?;
+    let variables: Vec<&str> = columns
+        .get("variables")?
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     let (last, others) = variables.split_last()?;
-    Some(words.replace("{others}", &others.join(" + ")).replace("{last}", last))
+    Some(
+        words
+            .replace("{others}", &others.join(" + "))
+            .replace("{last}", last),
+    )
 }
 
 impl<'a> Source<'a> {
-    fn of(pointer: &'a SourcePointer, inputs: &'a [Snapshot], bytes: Option<&'a ShownBytes>) -> Self {
-        let of_source = || inputs.iter().filter(|input| input.source_id == pointer.source_id);
+    fn of(
+        pointer: &'a SourcePointer,
+        inputs: &'a [Snapshot],
+        bytes: Option<&'a ShownBytes>,
+    ) -> Self {
+        let of_source = || {
+            inputs
+                .iter()
+                .filter(|input| input.source_id == pointer.source_id)
+        };
         let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
-        // A pointer into an archive may carry the member's own digest: then the archive of this release holds that member.
+        // A pointer into an archive may carry the member's own digest: then the archive of this
+        // release holds that member.
         let snapshot = exact.or_else(|| of_source().find(|_| pointer.member.is_some()));
         Self {
             source_id: &pointer.source_id,
@@ -332,34 +430,67 @@ impl<'a> Source<'a> {
                 fetched_at: snapshot.map(|snapshot| snapshot.fetched_at.as_str()),
                 obtained: snapshot.map(|snapshot| snapshot.obtained.name()),
                 mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
-                redirected_through: snapshot.map(|snapshot| snapshot.redirected_through.as_slice()).unwrap_or_default(),
+                redirected_through: snapshot
+                    .map(|snapshot| snapshot.redirected_through.as_slice())
+                    .unwrap_or_default(),
                 size_bytes: snapshot.map(|snapshot| snapshot.size_bytes),
             },
             member: pointer.member.as_deref(),
-            member_digest: snapshot.filter(|snapshot| snapshot.sha256 != pointer.snapshot).map(|_| pointer.snapshot),
+            member_digest: snapshot
+                .filter(|snapshot| snapshot.sha256 != pointer.snapshot)
+                .map(|_| pointer.snapshot),
             offset: pointer.offset,
             length: pointer.length,
             bytes,
-            commands: bytes.map(|_| snapshot.map(|snapshot| commands(snapshot, pointer)).unwrap_or_default()),
+            commands: bytes.map(|_| {
+                snapshot
+                    .map(|snapshot| commands(snapshot, pointer))
+                    .unwrap_or_default()
+            }),
         }
     }
 }
 
-/// What fetches the same bytes from the publisher, as long as the file is the same there. None of what is not fetched by HTTP, was given by a person, or came
-/// from a mirror.
+/// What fetches the same bytes from the publisher, as long as the file is the same there. None of
+/// what is not fetched by HTTP, was given by a person, or came from a mirror.
 fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
-    let SourcePointer { offset, length, member, .. } = pointer;
-    if !snapshot.url.starts_with("http") || snapshot.obtained != Obtained::ByProgram || snapshot.mirror.is_some() {
+    let SourcePointer {
+        offset,
+        length,
+        member,
+        ..
+    } = pointer;
+    if !snapshot.url.starts_with("http")
+        || snapshot.obtained != Obtained::ByProgram
+        || snapshot.mirror.is_some()
+    {
         return Vec::new();
     }
     let url = quoted(&snapshot.url);
     match member {
-        None => vec![format!("curl -sSL -r {offset}-{} {url}", (offset + length).saturating_sub(1))],
+        None => vec![format!(
+            "curl -sSL -r {offset}-{} {url}",
+            (offset + length).saturating_sub(1)
+        )],
         Some(member) => {
             // `unzip` takes names for patterns.
-            let name: String =
-                member.chars().flat_map(|character| matches!(character, '*' | '?' | '[' | '\\').then_some('\\').into_iter().chain([character])).collect();
-            vec![format!("curl -sSL -o snapshot.zip {url}"), format!("unzip -p snapshot.zip {} | tail -c +{} | head -c {length}", quoted(&name), offset + 1)]
+            let name: String = member
+                .chars()
+                .flat_map(|character| {
+                    matches!(character, '*' | '?' | '[' | '\\')
+                        .then_some('\\')
+                        .into_iter()
+                        .chain([character])
+                })
+                .collect();
+            vec![
+                format!("curl -sSL -o snapshot.zip {url}"),
+                format!(
+                    "unzip -p snapshot.zip {} | tail -c +{} | head -c {length}",
+                    quoted(&name),
+                    offset + 1
+                ),
+            ]
         }
     }
 }
@@ -401,9 +532,21 @@ mod tests {
             offset: 10,
             length: 5,
         };
-        assert_eq!(commands(&snapshot(None), &pointer(None)), ["curl -sSL -r 10-14 'https://publisher.example/o'\\''clock.csv'"]);
-        let of_member = ["curl -sSL -o snapshot.zip 'https://publisher.example/o'\\''clock.csv'", "unzip -p snapshot.zip 'a\\*.csv' | tail -c +11 | head -c 5"];
-        assert_eq!(commands(&snapshot(None), &pointer(Some("a*.csv"))), of_member);
-        assert_eq!(commands(&snapshot(Some("samples")), &pointer(None)), [""; 0]);
+        assert_eq!(
+            commands(&snapshot(None), &pointer(None)),
+            ["curl -sSL -r 10-14 'https://publisher.example/o'\\''clock.csv'"]
+        );
+        let of_member = [
+            "curl -sSL -o snapshot.zip 'https://publisher.example/o'\\''clock.csv'",
+            "unzip -p snapshot.zip 'a\\*.csv' | tail -c +11 | head -c 5",
+        ];
+        assert_eq!(
+            commands(&snapshot(None), &pointer(Some("a*.csv"))),
+            of_member
+        );
+        assert_eq!(
+            commands(&snapshot(Some("samples")), &pointer(None)),
+            [""; 0]
+        );
     }
 }

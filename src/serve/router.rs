@@ -1,4 +1,5 @@
-//! Answers every path: those of the route table at once, pages and the stream's socket by an axum router beside them.
+//! Answers every path: those of the route table at once, pages and the stream's socket by an axum
+//! router beside them.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -37,7 +38,12 @@ use super::stream;
 impl Server {
     /// What answers requests, for a server or a test.
     pub fn api(self: &Arc<Self>) -> Api {
-        Api(Arc::new(Inner { paths: self.paths.clone(), service: self.service.clone(), pages: pages(self), people: self.pages.clone() }))
+        Api(Arc::new(Inner {
+            paths: self.paths.clone(),
+            service: self.service.clone(),
+            pages: pages(self),
+            people: self.pages.clone(),
+        }))
     }
 }
 
@@ -67,16 +73,31 @@ where
 
     fn call(&mut self, request: axum::http::Request<B>) -> Self::Future {
         let request = request.map(Body::new);
-        let Inner { paths, service, pages, people } = &*self.0;
+        let Inner {
+            paths,
+            service,
+            pages,
+            people,
+        } = &*self.0;
         let Some(found) = paths.at(request.uri().path()) else {
             let answer = pages.clone().oneshot(request);
             return answer.map_ok(without_false_length).boxed();
         };
         let (service, people) = (service.clone(), people.clone());
         let pays = pays_for_api(&request);
-        let answer = guard(service.clone(), Some(found.pattern.into()), pays, request, |request| {
-            explained(people, request, |request| compressed(request, |request| dispatch(found.methods, service, found.values, request)))
-        });
+        let answer = guard(
+            service.clone(),
+            Some(found.pattern.into()),
+            pays,
+            request,
+            |request| {
+                explained(people, request, |request| {
+                    compressed(request, |request| {
+                        dispatch(found.methods, service, found.values, request)
+                    })
+                })
+            },
+        );
         answer.map(Ok).boxed()
     }
 }
@@ -90,18 +111,29 @@ fn without_false_length(mut response: Response) -> Response {
 }
 
 /// The answer, or where it refuses a browser without a key, a page that says what the address is.
-async fn explained<F: Future<Output = Response>>(pages: Arc<Pages>, request: Request, answer: impl FnOnce(Request) -> F) -> Response {
+async fn explained<F: Future<Output = Response>>(
+    pages: Arc<Pages>,
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     if !is_html_preferred(request.headers()) {
         return answer(request).await;
     }
     let path = request.uri().path().to_owned();
     let response = answer(request).await;
-    let page = if response.status() == StatusCode::UNAUTHORIZED { pages.explanation(&path) } else { None };
+    let page = if response.status() == StatusCode::UNAUTHORIZED {
+        pages.explanation(&path)
+    } else {
+        None
+    };
     page.unwrap_or(response)
 }
 
 /// An answer in a coding that the request accepts, where it accepts any.
-async fn compressed<F: Future<Output = Response>>(request: Request, answer: impl FnOnce(Request) -> F) -> Response {
+async fn compressed<F: Future<Output = Response>>(
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     if !request.headers().contains_key(header::ACCEPT_ENCODING) {
         return answer(request).await;
     }
@@ -112,8 +144,14 @@ async fn compressed<F: Future<Output = Response>>(request: Request, answer: impl
         async move { Ok::<_, Infallible>(answer(request).await) }
     });
     // What is counted where it is made is as large as it is, and ranges of it are asked for.
-    let is_packed = |_, _, _: &HeaderMap, extensions: &axum::http::Extensions| extensions.get::<Counted>().is_none();
-    match Compression::new(once).compress_when(DefaultPredicate::new().and(is_packed)).oneshot(request).await {
+    let is_packed = |_, _, _: &HeaderMap, extensions: &axum::http::Extensions| {
+        extensions.get::<Counted>().is_none()
+    };
+    match Compression::new(once)
+        .compress_when(DefaultPredicate::new().and(is_packed))
+        .oneshot(request)
+        .await
+    {
         Ok(response) => response.map(Body::new),
         Err(never) => match never {},
     }
@@ -126,14 +164,27 @@ fn pages(server: &Arc<Server>) -> Router {
     let own_host = || from_fn_with_state(server.service.clone(), own_host);
     let guarded = |pays: WhoPays| from_fn_with_state((server.service.clone(), pays), guard_page);
     let documents = Router::new()
-        .route("/v1/openapi.json", get(openapi_document).fallback(wrong_method))
-        .route("/v1/asyncapi.json", get(asyncapi_document).fallback(wrong_method))
+        .route(
+            "/v1/openapi.json",
+            get(openapi_document).fallback(wrong_method),
+        )
+        .route(
+            "/v1/asyncapi.json",
+            get(asyncapi_document).fallback(wrong_method),
+        )
         .route("/v1/log/{*file}", get(log_file).fallback(wrong_method))
-        .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(wrong_method))
+        .route(
+            "/problems/{code}",
+            get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) })
+                .fallback(wrong_method),
+        )
         .route("/v1/stream", get(upgrade).fallback(wrong_method))
         .fallback(no_route);
     let free = Router::new()
-        .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(wrong_method))
+        .route(
+            "/healthz",
+            get(|| async { health(StatusCode::OK, "ok", None) }).fallback(wrong_method),
+        )
         .route("/readyz", get(ready).fallback(wrong_method));
     let mut numbers = Router::new();
     if settings.is_metrics_on_main() {
@@ -143,9 +194,17 @@ fn pages(server: &Arc<Server>) -> Router {
     if settings.is_reached_by_browsers_of_this_machine() {
         (numbers, pages) = (numbers.layer(own_host()), pages.layer(own_host()));
     }
-    let free = free.merge(numbers).with_state(server.clone()).merge(server.pages.assets());
-    let documents = documents.with_state(server.clone()).layer(admitted()).layer(guarded(|_| Pays::Caller));
-    documents.merge(free.layer(admitted()).layer(guarded(|_| Pays::Nobody))).merge(pages.layer(guarded(pays)))
+    let free = free
+        .merge(numbers)
+        .with_state(server.clone())
+        .merge(server.pages.assets());
+    let documents = documents
+        .with_state(server.clone())
+        .layer(admitted())
+        .layer(guarded(|_| Pays::Caller));
+    documents
+        .merge(free.layer(admitted()).layer(guarded(|_| Pays::Nobody)))
+        .merge(pages.layer(guarded(pays)))
 }
 
 /// Refuses a client without a token where no endpoint does.
@@ -159,16 +218,29 @@ async fn admitted(
     if metered.allowance.is_allowed {
         return next.run(request).await;
     }
-    problem_response(&service, &metered.allowance.refusal(), request.uri().path(), &request_id)
+    problem_response(
+        &service,
+        &metered.allowance.refusal(),
+        request.uri().path(),
+        &request_id,
+    )
 }
 
 /// Refuses a request under the name of another host.
-async fn own_host(State(service): State<Arc<service::Service>>, request: Request, next: Next) -> Response {
+async fn own_host(
+    State(service): State<Arc<service::Service>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (parts, body) = request.into_parts();
     match host::check(&service.settings, &parts) {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(problem) => {
-            let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+            let request_id = parts
+                .extensions
+                .get::<RequestId>()
+                .cloned()
+                .unwrap_or_default();
             problem_response(&service, &problem, parts.uri.path(), &request_id)
         }
     }
@@ -177,7 +249,12 @@ async fn own_host(State(service): State<Arc<service::Service>>, request: Request
 /// Where a code is explained; the text of the path is not believed.
 fn problem_page(code: &str) -> String {
     let known = CODES.iter().find(|entry| entry.name == code);
-    format!("/docs/problems{}", known.map(|entry| format!("#{}", entry.name)).unwrap_or_default())
+    format!(
+        "/docs/problems{}",
+        known
+            .map(|entry| format!("#{}", entry.name))
+            .unwrap_or_default()
+    )
 }
 
 async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Response {
@@ -186,27 +263,60 @@ async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Respons
 
 /// The router of the metrics address.
 pub fn metrics_router(server: &Arc<Server>) -> Router {
-    let router = Router::new().route("/metrics", get(metrics)).with_state(server.clone());
-    if server.service.settings.metrics_bind.is_none_or(|address| !address.ip().is_loopback()) {
+    let router = Router::new()
+        .route("/metrics", get(metrics))
+        .with_state(server.clone());
+    if server
+        .service
+        .settings
+        .metrics_bind
+        .is_none_or(|address| !address.ip().is_loopback())
+    {
         return router;
     }
     router.layer(from_fn_with_state(server.service.clone(), own_host))
 }
 
-async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
+async fn no_route(
+    State(server): State<Arc<Server>>,
+    Extension(request_id): Extension<RequestId>,
+    request: Request,
+) -> Response {
     let (method, path) = (request.method(), request.uri().path());
-    let is_page = method == Method::GET && !path.starts_with("/v1/") && is_html_preferred(request.headers());
+    let is_page =
+        method == Method::GET && !path.starts_with("/v1/") && is_html_preferred(request.headers());
     if let Some(page) = is_page.then(|| server.pages.missing(path)).flatten() {
         return page;
     }
-    let detail = format!("there is no {} {}; /v1/openapi.json lists every route", shown(method.as_str()), shown(path));
-    problem_response(&server.service, &Problem::new(Code::RouteNotFound, detail), path, &request_id)
+    let detail = format!(
+        "there is no {} {}; /v1/openapi.json lists every route",
+        shown(method.as_str()),
+        shown(path)
+    );
+    problem_response(
+        &server.service,
+        &Problem::new(Code::RouteNotFound, detail),
+        path,
+        &request_id,
+    )
 }
 
 /// Refuses a method that the path does not have; the router adds `Allow`.
-async fn wrong_method(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
-    let detail = format!("{} is not a method of this path; `Allow` has those that are", shown(request.method().as_str()));
-    problem_response(&server.service, &Problem::new(Code::MethodNotAllowed, detail), request.uri().path(), &request_id)
+async fn wrong_method(
+    State(server): State<Arc<Server>>,
+    Extension(request_id): Extension<RequestId>,
+    request: Request,
+) -> Response {
+    let detail = format!(
+        "{} is not a method of this path; `Allow` has those that are",
+        shown(request.method().as_str())
+    );
+    problem_response(
+        &server.service,
+        &Problem::new(Code::MethodNotAllowed, detail),
+        request.uri().path(),
+        &request_id,
+    )
 }
 
 async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
@@ -229,18 +339,37 @@ async fn log_file(
         Ok(_running) => receipts::log_answer(&server.service, &file).await,
         Err(problem) => Err(problem),
     };
-    answered.unwrap_or_else(|problem| problem_response(&server.service, &problem, &format!("/v1/log/{}", shown(&file)), &request_id))
+    answered.unwrap_or_else(|problem| {
+        problem_response(
+            &server.service,
+            &problem,
+            &format!("/v1/log/{}", shown(&file)),
+            &request_id,
+        )
+    })
 }
 
 async fn ready(State(server): State<Arc<Server>>) -> Response {
     match server.service.catalog.current() {
-        Some(release) => health(StatusCode::OK, "ready", Some(release.manifest.release_id.as_str())),
-        None => health(StatusCode::SERVICE_UNAVAILABLE, server.service.why_not_ready(), None),
+        Some(release) => health(
+            StatusCode::OK,
+            "ready",
+            Some(release.manifest.release_id.as_str()),
+        ),
+        None => health(
+            StatusCode::SERVICE_UNAVAILABLE,
+            server.service.why_not_ready(),
+            None,
+        ),
     }
 }
 
 /// The numbers, for whoever asks on this machine: what a proxy has passed on comes from elsewhere.
-async fn metrics_on_main(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
+async fn metrics_on_main(
+    State(server): State<Arc<Server>>,
+    Extension(request_id): Extension<RequestId>,
+    request: Request,
+) -> Response {
     if peer::is_forwarded(request.headers()) {
         return no_route(State(server), Extension(request_id), request).await;
     }
@@ -250,19 +379,46 @@ async fn metrics_on_main(State(server): State<Arc<Server>>, Extension(request_id
 async fn metrics(State(server): State<Arc<Server>>) -> Response {
     let service = &server.service;
     let release = service.catalog.current();
-    let numbers = TransportNumbers { running: service.running.taken(), connections: service.connections.open(), bytes_in_flight: service.in_flight.taken() };
-    let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), numbers, server.stream.numbers());
+    let numbers = TransportNumbers {
+        running: service.running.taken(),
+        connections: service.connections.open(),
+        bytes_in_flight: service.in_flight.taken(),
+    };
+    let text = service.metrics.text(
+        release.as_ref().map(|release| &release.manifest),
+        service.now(),
+        numbers,
+        server.stream.numbers(),
+    );
     // Files of the home are looked at.
     let reader = server.clone();
-    let readings = tokio::task::spawn_blocking(move || reader.readings(release.as_ref().map(|release| &release.manifest))).await;
+    let readings = tokio::task::spawn_blocking(move || {
+        reader.readings(release.as_ref().map(|release| &release.manifest))
+    })
+    .await;
     let text = match readings {
         Ok(Some(readings)) => readings.added_to(&text),
         _ => text,
     };
-    ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-cache")], text).into_response()
+    (
+        [
+            (header::CONTENT_TYPE, CONTENT_TYPE),
+            (header::CACHE_CONTROL, "no-cache"),
+        ],
+        text,
+    )
+        .into_response()
 }
 
 fn health(status: StatusCode, word: &str, release_id: Option<&str>) -> Response {
     let body = serde_json::json!({"status": word, "release_id": release_id}).to_string();
-    (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body).into_response()
+    (
+        status,
+        [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::CACHE_CONTROL, "no-store"),
+        ],
+        body,
+    )
+        .into_response()
 }

@@ -1,5 +1,6 @@
-//! The route table: with the router the only place that names families. Paths, parameters and access are declared where each endpoint is; the
-//! router, the strict reading of parameters and the OpenAPI document follow from it.
+//! The route table: with the router the only place that names families. Paths, parameters and
+//! access are declared where each endpoint is; the router, the strict reading of parameters and the
+//! OpenAPI document follow from it.
 
 use serde_json::Value;
 
@@ -8,7 +9,10 @@ use super::http::openapi;
 use super::release::loaded::Load;
 use super::settings::Limits;
 use super::stream::asyncapi;
-use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, receipts, sec, snapshot, tax, zip_code};
+use super::{
+    admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, receipts,
+    sec, snapshot, tax, zip_code,
+};
 use pubdata_core::contract::Contracts;
 
 /// Endpoints about all datasets.
@@ -18,9 +22,21 @@ static OF_ALL: Family = Family {
         description: "What is published, how fresh and how complete it is, and the way from a record back to the publisher's bytes.",
     },
     load: place::LOAD,
-    endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT, receipts::ENDPOINT, snapshot::ENDPOINT],
+    endpoints: &[
+        finder::ENDPOINT,
+        coverage::GEOGRAPHIC,
+        coverage::ALL,
+        provenance::ENDPOINT,
+        receipts::ENDPOINT,
+        snapshot::ENDPOINT,
+    ],
     placeholders: &[
-        Placeholder { name: "record_id", pattern: "^[^:]+:.+$", example: "geo.zcta_metric:2023:90210:population", description: "A `record_id` of any answer." },
+        Placeholder {
+            name: "record_id",
+            pattern: "^[^:]+:.+$",
+            example: "geo.zcta_metric:2023:90210:population",
+            description: "A `record_id` of any answer.",
+        },
         Placeholder {
             name: "sha256",
             pattern: "^[0-9a-f]{64}$",
@@ -30,7 +46,8 @@ static OF_ALL: Family = Family {
     ],
 };
 
-/// All families. The first is loaded before the others, which are given what it keeps of a release; these side by side.
+/// All families. The first is loaded before the others, which are given what it keeps of a release;
+/// these side by side.
 pub static FAMILIES: [&Family; 11] = [
     &OF_ALL,
     &bulk::FAMILY,
@@ -60,10 +77,19 @@ pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 /// The OpenAPI document.
 pub fn openapi_document(contracts: &Contracts, public_url: Option<&str>) -> Value {
-    openapi::document(&FAMILIES, contracts, public_url, public_url.unwrap_or(DEFAULT_URL))
+    openapi::document(
+        &FAMILIES,
+        contracts,
+        public_url,
+        public_url.unwrap_or(DEFAULT_URL),
+    )
 }
 
 /// The AsyncAPI document of the stream.
 pub fn asyncapi_document(contracts: &Contracts, public_url: Option<&str>) -> Value {
-    asyncapi::document(contracts, &Limits::default(), public_url.unwrap_or(DEFAULT_URL))
+    asyncapi::document(
+        contracts,
+        &Limits::default(),
+        public_url.unwrap_or(DEFAULT_URL),
+    )
 }

@@ -1,4 +1,5 @@
-//! Runs the server until it is told to stop: follows the channel and the event log, and stops without cutting answers short.
+//! Runs the server until it is told to stop: follows the channel and the event log, and stops
+//! without cutting answers short.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,38 +22,62 @@ use pubdata_store::Replica;
 
 /// Connections of the address of `/metrics`.
 const METRICS_CONNECTIONS: usize = 64;
-/// Descriptors for all but connections: parts that are read, the log, the connections of `/metrics`, those that are about to close.
+/// Descriptors for all but connections: parts that are read, the log, the connections of
+/// `/metrics`, those that are about to close.
 const OTHER_DESCRIPTORS: usize = 256;
 /// Without them nothing can be answered.
 const LEAST_OTHER_DESCRIPTORS: usize = 32;
 const LEAST_CONNECTIONS: usize = 8;
 
-/// Serves until the process is told to stop (SIGTERM or ctrl-c), then lets requests in progress finish.
+/// Serves until the process is told to stop (SIGTERM or ctrl-c), then lets requests in progress
+/// finish.
 ///
 /// # Errors
-/// `Config`, when a setting is wrong; `Store`, when an address, the certificate, the keys or the store cannot be used.
+/// `Config`, when a setting is wrong; `Store`, when an address, the certificate, the keys or the
+/// store cannot be used.
 pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<()> {
     fit_connections(&mut settings.limits)?;
     let server = Server::new(settings, contracts, Arc::new(Timestamp::now))?;
     let settings = &server.service.settings;
-    if let Some(contact) = settings.contact.as_deref().filter(|contact| Contact::of(contact).is_none()) {
+    if let Some(contact) = settings
+        .contact
+        .as_deref()
+        .filter(|contact| Contact::of(contact).is_none())
+    {
         tracing::warn!(
             "the catalog names nobody to write to: `{contact}`, given as --contact or PUBDATA_CONTACT, does not end with an e-mail address that DCAT-US admits"
         );
     }
     let listener = listen::bind(settings.bind)?;
-    let metrics = settings.metrics_bind.map(|address| Ok::<_, Error>((address, listen::bind(address)?))).transpose()?;
+    let metrics = settings
+        .metrics_bind
+        .map(|address| Ok::<_, Error>((address, listen::bind(address)?)))
+        .transpose()?;
     let tls = match &settings.tls {
         Some(files) => Some(listen::tls_config(&files.certificate, &files.key)?),
         None => None,
     };
     let stop = watch::Sender::new(false);
     let transport = |tls, connections| {
-        let Limits { head_time, write_time, .. } = settings.limits;
+        let Limits {
+            head_time,
+            write_time,
+            ..
+        } = settings.limits;
         let public_url = server.service.public_url().into();
-        Transport { tls, connections, head_time, write_time, drain_limit: settings.drain_limit, public_url }
+        Transport {
+            tls,
+            connections,
+            head_time,
+            write_time,
+            drain_limit: settings.drain_limit,
+            public_url,
+        }
     };
-    let replica = Replica::of(&server.service.home, server.service.catalog.releases().store())?;
+    let replica = Replica::of(
+        &server.service.home,
+        server.service.catalog.releases().store(),
+    )?;
     // Before anybody asks: the keys of a store are those of this server.
     let replica = match replica {
         Some(mut replica) => {
@@ -72,12 +97,22 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     let metrics_server = metrics.map(|(address, listener)| {
         tracing::info!("metrics on http://{address}/metrics");
         let connections = Arc::new(Connections::new(METRICS_CONNECTIONS, None));
-        tokio::spawn(listen::run(listener, transport(None, connections), router::metrics_router(&server), metrics_stop.subscribe()))
+        tokio::spawn(listen::run(
+            listener,
+            transport(None, connections),
+            router::metrics_router(&server),
+            metrics_stop.subscribe(),
+        ))
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     let address = listener.local_addr().unwrap_or(settings.bind);
     tracing::info!(target: "pubdata::address", "serving channel `{}` on {scheme}://{address}, over {} connections at most", settings.channel, settings.limits.connections);
-    let answering = listen::run(listener, transport(tls, server.service.connections.clone()), server.api(), stop.subscribe());
+    let answering = listen::run(
+        listener,
+        transport(tls, server.service.connections.clone()),
+        server.api(),
+        stop.subscribe(),
+    );
     tokio::spawn(stop_on_signal(server.clone(), stop));
     let outcome = answering.await;
     // Sockets are no requests: the server above does not wait for them.
@@ -94,7 +129,8 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     outcome
 }
 
-/// Raises this process' limit of open files to a number, or as far as the system allows, and returns the limit that holds now.
+/// Raises this process' limit of open files to a number, or as far as the system allows, and
+/// returns the limit that holds now.
 fn raise_open_files_limit(wanted: u64) -> u64 {
     let before = getrlimit(Resource::Nofile);
     let current = before.current.unwrap_or(u64::MAX);
@@ -102,10 +138,18 @@ fn raise_open_files_limit(wanted: u64) -> u64 {
         return current;
     }
     let raised = wanted.min(before.maximum.unwrap_or(u64::MAX));
-    setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: before.maximum }).map_or(current, |()| raised)
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(raised),
+            maximum: before.maximum,
+        },
+    )
+    .map_or(current, |()| raised)
 }
 
-/// Raises the number of descriptors that the system gives this process, and has no more connections than they are enough for.
+/// Raises the number of descriptors that the system gives this process, and has no more connections
+/// than they are enough for.
 fn fit_connections(limits: &mut Limits) -> Result<()> {
     let wanted = limits.connections + OTHER_DESCRIPTORS;
     let given = usize::try_from(raise_open_files_limit(wanted as u64)).unwrap_or(usize::MAX);
@@ -113,7 +157,10 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
         share_out(limits);
         return Ok(());
     }
-    let fitting = given - (given / 4).clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS).min(given);
+    let fitting = given
+        - (given / 4)
+            .clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
+            .min(given);
     if fitting < LEAST_CONNECTIONS {
         return Err(Error::config(format!("the system lets this process have {given} files and connections open, which is not enough to serve"))
             .hint("raise the limit: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit"));
@@ -127,12 +174,17 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     Ok(())
 }
 
-/// Bounds what gives way to nobody by the connections: sockets may have half of them and requests that are worked on a quarter, so that one can always be
-/// closed for a newcomer, such as one that asks for the server's health.
+/// Bounds what gives way to nobody by the connections: sockets may have half of them and requests
+/// that are worked on a quarter, so that one can always be closed for a newcomer, such as one that
+/// asks for the server's health.
 fn share_out(limits: &mut Limits) {
     limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
-    limits.simultaneous_requests = limits.simultaneous_requests.min((limits.connections / 4).max(1));
-    limits.requests_of_client = limits.requests_of_client.min((limits.connections / 8).max(1));
+    limits.simultaneous_requests = limits
+        .simultaneous_requests
+        .min((limits.connections / 4).max(1));
+    limits.requests_of_client = limits
+        .requests_of_client
+        .min((limits.connections / 8).max(1));
 }
 
 /// Makes what the API is described by before somebody asks for it.
@@ -151,7 +203,10 @@ async fn follow_channel(service: Arc<Service>) {
     loop {
         interval.tick().await;
         match service.refresh().await {
-            Ok(Some(release_id)) => tracing::info!(release.id = release_id.as_str(), "serving release {release_id}"),
+            Ok(Some(release_id)) => tracing::info!(
+                release.id = release_id.as_str(),
+                "serving release {release_id}"
+            ),
             Ok(None) if !is_empty_said && service.catalog.current().is_none() => {
                 is_empty_said = true;
                 let (channel, home) = (&service.settings.channel, service.settings.home.display());
@@ -161,10 +216,16 @@ async fn follow_channel(service: Arc<Service>) {
             }
             Ok(None) => {}
             Err(error) => {
-                let way_out = error.way_out().unwrap_or("`pubdata verify` lists what is damaged, `pubdata run --force` builds it again");
+                let way_out = error.way_out().unwrap_or(
+                    "`pubdata verify` lists what is damaged, `pubdata run --force` builds it again",
+                );
                 let text = format!("{error}; {way_out}");
                 if text != last_failure {
-                    let what_stays = if service.catalog.current().is_some() { "the present release stays" } else { "no release is served" };
+                    let what_stays = if service.catalog.current().is_some() {
+                        "the present release stays"
+                    } else {
+                        "no release is served"
+                    };
                     tracing::error!("the channel cannot be followed, {what_stays}: {text}");
                 }
                 last_failure = text;
@@ -191,9 +252,14 @@ async fn follow_store(mut replica: Replica) {
 
 /// Says once what keeps keys or events of the store from here.
 fn tell_of_replica(last_failure: &mut String, outcome: Result<()>) {
-    let failure = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+    let failure = outcome
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default();
     if !failure.is_empty() && failure != *last_failure {
-        tracing::error!("keys and events of the store cannot be followed, those that are known stay: {failure}");
+        tracing::error!(
+            "keys and events of the store cannot be followed, those that are known stay: {failure}"
+        );
     }
     *last_failure = failure;
 }
@@ -213,7 +279,10 @@ async fn stop_on_signal(server: Arc<Server>, stop: watch::Sender<bool>) {
         () = terminated => {}
     }
     let drain_limit = server.service.settings.drain_limit;
-    tracing::info!("stopping: requests in progress may take {} s more", drain_limit.as_secs());
+    tracing::info!(
+        "stopping: requests in progress may take {} s more",
+        drain_limit.as_secs()
+    );
     server.stream.stop();
     stop.send_replace(true);
 }

@@ -44,9 +44,18 @@ impl Server {
         let of = service.clone();
         let described: Arc<Later<Value>> = Arc::new(Later::new(Box::new(move || {
             let settings = &of.settings;
-            openapi::document(&routes::FAMILIES, &of.contracts, settings.public_url.as_deref(), &settings.own_url())
+            openapi::document(
+                &routes::FAMILIES,
+                &of.contracts,
+                settings.public_url.as_deref(),
+                &settings.own_url(),
+            )
         })));
-        let pages = Arc::new(Pages::new(service.clone(), paths.clone(), described.clone())?);
+        let pages = Arc::new(Pages::new(
+            service.clone(),
+            paths.clone(),
+            described.clone(),
+        )?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
@@ -60,9 +69,11 @@ impl Server {
         }))
     }
 
-    /// What the API is described by. It takes some hundredths of a second to make, for which no release has to wait.
+    /// What the API is described by. It takes some hundredths of a second to make, for which no
+    /// release has to wait.
     pub(super) fn openapi(&self) -> &Arc<Document> {
-        self.openapi.get_or_init(|| Arc::new(json_document(&self.described)))
+        self.openapi
+            .get_or_init(|| Arc::new(json_document(&self.described)))
     }
 
     /// Follows the channel: loads and swaps in its release when it has moved.
@@ -73,18 +84,35 @@ impl Server {
         self.service.refresh().await
     }
 
-    /// The numbers of the home and of the release that is served; none where the ledger cannot be read. Blocks.
+    /// The numbers of the home and of the release that is served; none where the ledger cannot be
+    /// read. Blocks.
     pub(super) fn readings(&self, manifest: Option<&Manifest>) -> Option<Readings> {
-        let history = self.watch.history().inspect_err(|error| tracing::warn!(%error, "no numbers of the runs")).ok()?;
+        let history = self
+            .watch
+            .history()
+            .inspect_err(|error| tracing::warn!(%error, "no numbers of the runs"))
+            .ok()?;
         let today = self.service.today();
         let release = manifest.map(|manifest| {
-            let freshness = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
-            OfRelease { channel: &self.service.settings.channel, manifest, freshness: freshness.collect() }
+            let freshness = manifest
+                .datasets
+                .iter()
+                .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
+            OfRelease {
+                channel: &self.service.settings.channel,
+                manifest,
+                freshness: freshness.collect(),
+            }
         });
-        Some(Readings::of_home(self.watch.home(), &history, release.as_ref()))
+        Some(Readings::of_home(
+            self.watch.home(),
+            &history,
+            release.as_ref(),
+        ))
     }
 
-    /// Takes what the follower has added to the event log, as the server does by itself several times a second.
+    /// Takes what the follower has added to the event log, as the server does by itself several
+    /// times a second.
     ///
     /// # Errors
     /// `Store`, when the log cannot be read; what is known of it stays.
@@ -94,5 +122,10 @@ impl Server {
 }
 
 fn json_document(value: &Value) -> Document {
-    Document::new("application/json", serde_json::to_vec(value).expect("a JSON value has a JSON form").into())
+    Document::new(
+        "application/json",
+        serde_json::to_vec(value)
+            .expect("a JSON value has a JSON form")
+            .into(),
+    )
 }

@@ -1,4 +1,5 @@
-//! How the server runs and what it allows at most, with defaults. Settings that would send keys in the open are refused.
+//! How the server runs and what it allows at most, with defaults. Settings that would send keys in
+//! the open are refused.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -25,11 +26,13 @@ pub struct ServeSettings {
     pub channel: String,
     pub bind: SocketAddr,
     pub tls: Option<TlsFiles>,
-    /// A proxy in front ends TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to any address.
+    /// A proxy in front ends TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to any
+    /// address.
     pub is_behind_proxy: bool,
     /// How many proxies, one behind the other, may be believed about where a request comes from.
     pub trusted_hops: usize,
-    /// Address of `/metrics`; none serves it on the main address when that is loopback and no proxy stands in front.
+    /// Address of `/metrics`; none serves it on the main address when that is loopback and no proxy
+    /// stands in front.
     pub metrics_bind: Option<SocketAddr>,
     /// Address that callers use, such as `https://data.example.org`; none makes links relative.
     pub public_url: Option<String>,
@@ -90,7 +93,8 @@ pub struct Limits {
     pub rows_of_list: usize,
     /// Open connections; fewer where the system gives fewer descriptors.
     pub connections: usize,
-    /// Of those, connections from one address: not from this machine, and not behind a proxy, which stands for all.
+    /// Of those, connections from one address: not from this machine, and not behind a proxy, which
+    /// stands for all.
     pub connections_of_address: usize,
     /// How long a client may take to shake hands, and to send the head of a request.
     pub head_time: Duration,
@@ -101,22 +105,25 @@ pub struct Limits {
     pub bytes_in_flight_of_client: usize,
     /// Answers that are smaller are not counted there: the bound on connections bounds them.
     pub least_counted_bytes: usize,
-    /// Bound on the earlier releases kept in memory for `release` and `as_of`, all together; the last one asked for is kept in any case.
+    /// Bound on the earlier releases kept in memory for `release` and `as_of`, all together; the
+    /// last one asked for is kept in any case.
     pub retained_bytes: usize,
-    /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
+    /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all
+    /// releases together.
     pub part_cache_bytes: usize,
     /// How long one who asks for the bytes of a record, or to make it again, waits for it.
     pub trace_time: Duration,
     /// Bound on the parts of a bucket that are kept on disk.
     pub disk_cache_bytes: u64,
-    /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory. What is made of parts is kept in files where these have
-    /// an eighth of it.
+    /// Parts of which the decoded rows take as much are read from copies on disk, mapped into
+    /// memory. What is made of parts is kept in files where these have an eighth of it.
     pub least_copied_bytes: usize,
     /// Sockets of the stream, of all clients together.
     pub stream_sockets: usize,
     /// Memory of the events that can be sent again; beyond, the oldest go first.
     pub stream_bytes: usize,
-    /// Events that may wait for a socket, and how long more than these may: an index of a day brings thousands at once.
+    /// Events that may wait for a socket, and how long more than these may: an index of a day
+    /// brings thousands at once.
     pub stream_queue: usize,
     pub stream_grace: Duration,
     /// A socket on which nothing was sent for so long is sent a heartbeat.
@@ -137,7 +144,10 @@ pub struct LimitsServer {
 
 impl std::fmt::Debug for LimitsServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("LimitsServer").field("when_away", &self.when_away).finish_non_exhaustive()
+        formatter
+            .debug_struct("LimitsServer")
+            .field("when_away", &self.when_away)
+            .finish_non_exhaustive()
     }
 }
 
@@ -214,10 +224,13 @@ impl ServeSettings {
     /// Where this server can be asked: its public address, or the one that it is bound to.
     pub fn own_url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.bind))
+        self.public_url
+            .clone()
+            .unwrap_or_else(|| format!("{scheme}://{}", self.bind))
     }
 
-    /// Refuses settings that would send keys over an open network in plain text, or that cannot work.
+    /// Refuses settings that would send keys over an open network in plain text, or that cannot
+    /// work.
     ///
     /// # Errors
     /// `Config`, naming the setting and the way out.
@@ -227,26 +240,38 @@ impl ServeSettings {
                 .hint("give a certificate and key, bind to 127.0.0.1, or say that a proxy in front ends TLS"));
         }
         if self.metrics_bind == Some(self.bind) && self.bind.port() != 0 {
-            return Err(Error::config(format!("metrics and API cannot both be on {}", self.bind)).hint("give metrics another port, or none"));
+            return Err(
+                Error::config(format!("metrics and API cannot both be on {}", self.bind))
+                    .hint("give metrics another port, or none"),
+            );
         }
         if self.trusted_hops == 0 {
-            return Err(Error::config("at least one proxy must be believed").hint("leave --behind-proxy out when there is none"));
+            return Err(Error::config("at least one proxy must be believed")
+                .hint("leave --behind-proxy out when there is none"));
         }
         if self.poll_interval.is_zero() {
             return Err(Error::config("the poll interval cannot be 0"));
         }
-        if let Some(origin) = self.cors_origins.iter().find(|origin| axum::http::HeaderValue::from_str(origin).is_err()) {
-            return Err(Error::config(format!("`{origin}` is not a web origin such as https://example.org")));
+        if let Some(origin) = self
+            .cors_origins
+            .iter()
+            .find(|origin| axum::http::HeaderValue::from_str(origin).is_err())
+        {
+            return Err(Error::config(format!(
+                "`{origin}` is not a web origin such as https://example.org"
+            )));
         }
         Ok(())
     }
 
-    /// Whether the main address also serves `/metrics`: not where a proxy would hand it to everyone.
+    /// Whether the main address also serves `/metrics`: not where a proxy would hand it to
+    /// everyone.
     pub fn is_metrics_on_main(&self) -> bool {
         self.metrics_bind.is_none() && self.bind.ip().is_loopback() && !self.is_behind_proxy
     }
 
-    /// Whether whatever the browsers of this machine show may ask this server under a name of its own: not where TLS or a proxy knows for which name a request is.
+    /// Whether whatever the browsers of this machine show may ask this server under a name of its
+    /// own: not where TLS or a proxy knows for which name a request is.
     pub fn is_reached_by_browsers_of_this_machine(&self) -> bool {
         self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy
     }

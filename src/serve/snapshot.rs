@@ -1,5 +1,6 @@
-//! Answers `GET /v1/snapshots/{sha256}`: what is known of a publisher's file and which releases were made from it; where the server is set to hand files
-//! out, the file itself or a range of it. A file that may tell of persons what is not published is for administrators only.
+//! Answers `GET /v1/snapshots/{sha256}`: what is known of a publisher's file and which releases
+//! were made from it; where the server is set to hand files out, the file itself or a range of it.
+//! A file that may tell of persons what is not published is for administrators only.
 
 use std::io::SeekFrom;
 use std::ops::Range;
@@ -62,12 +63,15 @@ struct SnapshotReport<'a> {
     source_date: &'a str,
     /// Time at which these bytes were first fetched, RFC 3339 UTC.
     fetched_at: &'a str,
-    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported it.
+    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported
+    /// it.
     #[schemars(extend("enum" = ["by program", "by hand"]))]
     obtained: &'static str,
-    /// Name of the mirror that the bytes came from in place of the publisher; null if they came from the publisher, or a person imported them.
+    /// Name of the mirror that the bytes came from in place of the publisher; null if they came
+    /// from the publisher, or a person imported them.
     mirror: Option<&'a str>,
-    /// URLs that the publisher's server redirected to, in order, without queries; empty if it did not redirect.
+    /// URLs that the publisher's server redirected to, in order, without queries; empty if it did
+    /// not redirect.
     redirected_through: &'a [String],
     /// Size of the file in bytes.
     size_bytes: u64,
@@ -120,22 +124,37 @@ struct Used {
 
 impl Used {
     fn tasks(&self) -> impl Iterator<Item = (&String, &TaskEntry)> {
-        self.manifest.tasks.iter().filter(|(_, task)| task.inputs.iter().any(|input| input.sha256 == self.snapshot.sha256))
+        self.manifest.tasks.iter().filter(|(_, task)| {
+            task.inputs
+                .iter()
+                .any(|input| input.sha256 == self.snapshot.sha256)
+        })
     }
 
     /// Datasets that were made from it.
     fn datasets(&self) -> impl Iterator<Item = &str> {
         let is_made = |task_id: &str| self.tasks().any(|(known, _)| known == task_id);
-        self.manifest.datasets.iter().filter(move |(_, dataset)| dataset.parts.iter().any(|part| is_made(&part.task_id))).map(|(id, _)| id.as_str())
+        self.manifest
+            .datasets
+            .iter()
+            .filter(move |(_, dataset)| dataset.parts.iter().any(|part| is_made(&part.task_id)))
+            .map(|(id, _)| id.as_str())
     }
 }
 
 /// Finds a snapshot in the newest releases that are kept.
 async fn find(call: &Call<'_>) -> Result<Used> {
     let text = call.path_value("sha256");
-    let digest: Digest = text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "sha256", format!("`sha256`: {error}")))?;
+    let digest: Digest = text.parse().map_err(|error| {
+        Problem::of_field(
+            Code::InvalidParameter,
+            "sha256",
+            format!("`sha256`: {error}"),
+        )
+    })?;
     let catalog = &call.service.catalog;
-    let (mut found, mut seen): (Option<Used>, Vec<&pubdata_core::ids::ReleaseId>) = (None, Vec::new());
+    let (mut found, mut seen): (Option<Used>, Vec<&pubdata_core::ids::ReleaseId>) =
+        (None, Vec::new());
     let history = catalog.history().await?;
     for entry in history.iter().rev() {
         if seen.contains(&&entry.release_id) {
@@ -145,13 +164,30 @@ async fn find(call: &Call<'_>) -> Result<Used> {
             break;
         }
         seen.push(&entry.release_id);
-        let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? else { continue };
-        let snapshot = manifest.tasks.values().flat_map(|task| &task.inputs).find(|input| input.sha256 == digest);
-        let Some(snapshot) = snapshot.cloned() else { continue };
-        let release = (manifest.release_id.to_string(), manifest.published_at.clone());
+        let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? else {
+            continue;
+        };
+        let snapshot = manifest
+            .tasks
+            .values()
+            .flat_map(|task| &task.inputs)
+            .find(|input| input.sha256 == digest);
+        let Some(snapshot) = snapshot.cloned() else {
+            continue;
+        };
+        let release = (
+            manifest.release_id.to_string(),
+            manifest.published_at.clone(),
+        );
         match &mut found {
             Some(found) => found.releases.push(release),
-            None => found = Some(Used { snapshot, manifest, releases: vec![release] }),
+            None => {
+                found = Some(Used {
+                    snapshot,
+                    manifest,
+                    releases: vec![release],
+                })
+            }
         }
     }
     found.ok_or_else(|| {
@@ -179,15 +215,30 @@ async fn report(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         licence: task.map(|task| task.licence.as_str()),
         tasks: used.tasks().map(|(id, _)| id.as_str()).collect(),
         datasets: used.datasets().collect(),
-        releases: used.releases.iter().map(|(release_id, published_at)| MadeRelease { release_id, published_at: Instant(published_at) }).collect(),
-        file: Availability { is_here: path_of(call, snapshot).is_ok(), for_whom: for_whom(call, snapshot) },
+        releases: used
+            .releases
+            .iter()
+            .map(|(release_id, published_at)| MadeRelease {
+                release_id,
+                published_at: Instant(published_at),
+            })
+            .collect(),
+        file: Availability {
+            is_here: path_of(call, snapshot).is_ok(),
+            for_whom: for_whom(call, snapshot),
+        },
     });
     Ok(Meta::default())
 }
 
 /// Who may have the file.
 fn for_whom(call: &Call<'_>, snapshot: &Snapshot) -> &'static str {
-    let is_open = call.service.settings.tracer.as_ref().is_some_and(|tracer| tracer.is_open(&snapshot.source_id));
+    let is_open = call
+        .service
+        .settings
+        .tracer
+        .as_ref()
+        .is_some_and(|tracer| tracer.is_open(&snapshot.source_id));
     match (call.service.settings.snapshots, is_open) {
         (HandedOut::Off, _) => "nobody",
         (HandedOut::Public, true) => "keys",
@@ -197,24 +248,48 @@ fn for_whom(call: &Call<'_>, snapshot: &Snapshot) -> &'static str {
 
 fn path_of(call: &Call<'_>, snapshot: &Snapshot) -> Result<std::path::PathBuf> {
     let path = Snapshots::look(&call.service.home).path(snapshot);
-    let is_whole = path.metadata().is_ok_and(|file| file.is_file() && file.len() == snapshot.size_bytes);
+    let is_whole = path
+        .metadata()
+        .is_ok_and(|file| file.is_file() && file.len() == snapshot.size_bytes);
     let message = "this server has no copy of the file; the publisher's address is in `url`";
-    if is_whole { Ok(path) } else { Err(Problem::of_field(Code::CoverageUnavailable, "format", message)) }
+    if is_whole {
+        Ok(path)
+    } else {
+        Err(Problem::of_field(
+            Code::CoverageUnavailable,
+            "format",
+            message,
+        ))
+    }
 }
 
 async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     if call.scopes().is_empty() {
-        return Err(Problem::new(Code::MissingApiKey, "a file needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`"));
+        return Err(Problem::new(
+            Code::MissingApiKey,
+            "a file needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`",
+        ));
     }
     let used = find(call).await?;
     let (snapshot, service) = (&used.snapshot, call.service);
     match for_whom(call, snapshot) {
         "nobody" => {
             let message = "this server hands out no publishers' files; the publisher's address is in `url` of the answer without `format`";
-            return Err(Problem::of_field(Code::CoverageUnavailable, "format", message));
+            return Err(Problem::of_field(
+                Code::CoverageUnavailable,
+                "format",
+                message,
+            ));
         }
-        "keys" if !used.datasets().any(|dataset_id| call.scopes().contains(&scope_of(dataset_id))) => {
-            return Err(Problem::new(Code::InsufficientPermission, "the file needs a key with the scope of a family that was made from it"));
+        "keys"
+            if !used
+                .datasets()
+                .any(|dataset_id| call.scopes().contains(&scope_of(dataset_id))) =>
+        {
+            return Err(Problem::new(
+                Code::InsufficientPermission,
+                "the file needs a key with the scope of a family that was made from it",
+            ));
         }
         "administrators" if !call.scopes().contains(&Scope::Admin) => {
             let message = "the file may tell of persons what is not published here: it needs a key with the scope `admin`";
@@ -234,34 +309,62 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
         Response::new(Body::empty())
     } else {
         let share = service.download(call.client)?;
-        pieces::in_pieces(service, call.client, share, read(&path, wanted.clone()).await?)
+        pieces::in_pieces(
+            service,
+            call.client,
+            share,
+            read(&path, wanted.clone()).await?,
+        )
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.split_once('-').map_or(&*name, |(_, name)| name);
-    let mut response = as_file(response, "application/octet-stream", name, &tag, service.now());
+    let mut response = as_file(
+        response,
+        "application/octet-stream",
+        name,
+        &tag,
+        service.now(),
+    );
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     if asked.is_some() {
-        insert(headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{}", wanted.start, wanted.end - 1, snapshot.size_bytes));
+        insert(
+            headers,
+            header::CONTENT_RANGE,
+            &format!(
+                "bytes {}-{}/{}",
+                wanted.start,
+                wanted.end - 1,
+                snapshot.size_bytes
+            ),
+        );
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
     Ok(response)
 }
 
 /// The bytes of a file, a piece at a time.
-async fn read(path: &Path, range: Range<u64>) -> error::Result<impl Stream<Item = error::Result<Vec<u8>>> + Send + 'static> {
+async fn read(
+    path: &Path,
+    range: Range<u64>,
+) -> error::Result<impl Stream<Item = error::Result<Vec<u8>>> + Send + 'static> {
     let mut file = tokio::fs::File::open(path).await.at("open", path)?;
-    file.seek(SeekFrom::Start(range.start)).await.at("read", path)?;
+    file.seek(SeekFrom::Start(range.start))
+        .await
+        .at("read", path)?;
     let path = path.to_owned();
-    Ok(stream::try_unfold((file, range.end - range.start, path), |(mut file, left, path)| async move {
-        if left == 0 {
-            return Ok(None);
-        }
-        let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(usize::MAX))];
-        // A file that was cut short since is no file to hand out: the answer breaks off.
-        file.read_exact(&mut piece).await.at("read", &path)?;
-        let left = left - piece.len() as u64;
-        Ok(Some((piece, (file, left, path))))
-    }))
+    Ok(stream::try_unfold(
+        (file, range.end - range.start, path),
+        |(mut file, left, path)| async move {
+            if left == 0 {
+                return Ok(None);
+            }
+            let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(usize::MAX))];
+            // A file that was cut short since is no file to hand out: the answer breaks off.
+            file.read_exact(&mut piece).await.at("read", &path)?;
+            let left = left - piece.len() as u64;
+            Ok(Some((piece, (file, left, path))))
+        },
+    ))
 }

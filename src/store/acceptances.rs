@@ -1,4 +1,5 @@
-//! What people have looked at and taken as it is, in a file that only grows. Of several words on the same thing the last one counts.
+//! What people have looked at and taken as it is, in a file that only grows. Of several words on
+//! the same thing the last one counts.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{Home, lines};
 use pubdata_core::error::Result;
 
-/// Format of the lines of `accepted.jsonl`; readers refuse a newer one. 2: rules of single tasks, for one run.
+/// Format of the lines of `accepted.jsonl`; readers refuse a newer one. 2: rules of single tasks,
+/// for one run.
 pub const ACCEPTANCE_FORMAT_VERSION: u32 = 2;
 
 /// What a person has looked at and taken as it is.
@@ -26,7 +28,8 @@ pub struct Acceptance {
     /// When, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// The last day on which it counts, `YYYY-MM-DD`. Absent if it counts for one run, or until it is withdrawn.
+    /// The last day on which it counts, `YYYY-MM-DD`. Absent if it counts for one run, or until it
+    /// is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Date")]
     pub until: Option<String>,
@@ -53,13 +56,15 @@ pub enum Accepted {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct AcceptedMembers {
-    /// Kind of what is accepted. `rule`: what a rule says of it; `shrink`: a loss, as format 1 has it.
+    /// Kind of what is accepted. `rule`: what a rule says of it; `shrink`: a loss, as format 1 has
+    /// it.
     #[schemars(extend("enum" = ["layout", "rule", "shrink", "host_key"]))]
     what: String,
     /// The rule, such as `shrink` or `drift`. Absent if `what` is something else.
     #[schemars(skip_serializing_if = "String::is_empty")]
     rule: String,
-    /// Fingerprint of the server's key; empty if it is taken back. Absent if `what` is something else.
+    /// Fingerprint of the server's key; empty if it is taken back. Absent if `what` is something
+    /// else.
     #[schemars(skip_serializing_if = "String::is_empty")]
     fingerprint: String,
 }
@@ -92,7 +97,8 @@ pub fn acceptances(home: &Home) -> Result<Vec<Acceptance>> {
     lines::read_lines(&home.accepted_file(), ACCEPTANCE_FORMAT_VERSION)
 }
 
-/// What counts on a day, oldest first: of the same thing the last word counts, through its last day.
+/// What counts on a day, oldest first: of the same thing the last word counts, through its last
+/// day.
 ///
 /// # Errors
 /// `Store`, when a line cannot be read.
@@ -100,10 +106,14 @@ pub fn accepted(home: &Home, today: Date) -> Result<Vec<Acceptance>> {
     let today = today.to_string();
     let mut last: Vec<Acceptance> = Vec::new();
     for acceptance in acceptances(home)? {
-        last.retain(|known| known.id != acceptance.id || known.what.name() != acceptance.what.name());
+        last.retain(|known| {
+            known.id != acceptance.id || known.what.name() != acceptance.what.name()
+        });
         last.push(acceptance);
     }
-    last.retain(|known| !known.is_withdrawn && known.until.as_ref().is_none_or(|until| *until >= today));
+    last.retain(|known| {
+        !known.is_withdrawn && known.until.as_ref().is_none_or(|until| *until >= today)
+    });
     Ok(last)
 }
 
@@ -117,8 +127,15 @@ mod tests {
         let home = Home::open(folder.path()).unwrap();
         let say = |id: &str, what: Accepted, until: Option<&str>, is_withdrawn: bool| {
             let until = until.map(str::to_owned);
-            let said =
-                Acceptance { format_version: 1, id: id.to_owned(), what, by: "ada".to_owned(), at: "2026-11-01T00:00:00Z".to_owned(), until, is_withdrawn };
+            let said = Acceptance {
+                format_version: 1,
+                id: id.to_owned(),
+                what,
+                by: "ada".to_owned(),
+                at: "2026-11-01T00:00:00Z".to_owned(),
+                until,
+                is_withdrawn,
+            };
             append_acceptance(&home, &said).unwrap();
         };
         let counts = |day: &str| -> Vec<String> {
@@ -126,15 +143,24 @@ mod tests {
                 Accepted::HostKey { fingerprint } => format!("{} {fingerprint}", known.id),
                 what => format!("{} {}", known.id, what.name()),
             };
-            accepted(&home, day.parse().unwrap()).unwrap().into_iter().map(shown).collect()
+            accepted(&home, day.parse().unwrap())
+                .unwrap()
+                .into_iter()
+                .map(shown)
+                .collect()
         };
         assert_eq!(counts("2026-11-01"), Vec::<String>::new());
-        let host_key = |fingerprint: &str| Accepted::HostKey { fingerprint: fingerprint.to_owned() };
+        let host_key = |fingerprint: &str| Accepted::HostKey {
+            fingerprint: fingerprint.to_owned(),
+        };
         say("a.list", host_key("SHA256:old"), None, false);
         say("a.list", host_key("SHA256:new"), None, false);
         say("a.list", Accepted::Shrink, Some("2026-11-08"), false);
         say("b.list", Accepted::Layout, None, false);
-        assert_eq!(counts("2026-11-08"), ["a.list SHA256:new", "a.list shrink", "b.list layout"]);
+        assert_eq!(
+            counts("2026-11-08"),
+            ["a.list SHA256:new", "a.list shrink", "b.list layout"]
+        );
         assert_eq!(counts("2026-11-09"), ["a.list SHA256:new", "b.list layout"]);
         say("a.list", host_key(""), None, true);
         assert_eq!(counts("2026-11-09"), ["b.list layout"]);

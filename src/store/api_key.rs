@@ -17,7 +17,9 @@ use pubdata_core::printable::{is_unprintable, printable};
 pub(super) const KEY_PREFIX: &str = "pd_";
 
 /// What a key permits. One scope per product family, one for the stream, one for administration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     General,
@@ -29,7 +31,13 @@ pub enum Scope {
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 5] = [Self::General, Self::Geo, Self::Sec, Self::Stream, Self::Admin];
+    pub const ALL: [Self; 5] = [
+        Self::General,
+        Self::Geo,
+        Self::Sec,
+        Self::Stream,
+        Self::Admin,
+    ];
 
     /// The scope's name.
     pub fn name(self) -> &'static str {
@@ -47,10 +55,14 @@ impl FromStr for Scope {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::config(format!("there is no scope `{text}`")).hint(format!("scopes: {names}"))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.name() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name).join(", ");
+                Error::config(format!("there is no scope `{text}`"))
+                    .hint(format!("scopes: {names}"))
+            })
     }
 }
 
@@ -60,7 +72,8 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What is kept of an API key: everything but its secret, of which only the SHA-256 digest is stored.
+/// What is kept of an API key: everything but its secret, of which only the SHA-256 digest is
+/// stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApiKey {
     /// Names the key in lists and logs; not a secret.
@@ -104,20 +117,28 @@ pub struct PreviousSecret {
 impl ApiKey {
     /// Whether the key may be used at `now`.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.as_deref().is_none_or(|expiry| is_before(now, expiry))
+        self.revoked_at.is_none()
+            && self
+                .expires_at
+                .as_deref()
+                .is_none_or(|expiry| is_before(now, expiry))
     }
 
     /// Whether a secret of this key, by its digest, is accepted at `now`.
     pub fn accepts_at(&self, secret: &Digest, now: Timestamp) -> bool {
-        let is_accepted =
-            self.sha256 == *secret || self.previous.as_ref().is_some_and(|previous| previous.sha256 == *secret && is_before(now, &previous.valid_until));
+        let is_accepted = self.sha256 == *secret
+            || self.previous.as_ref().is_some_and(|previous| {
+                previous.sha256 == *secret && is_before(now, &previous.valid_until)
+            });
         is_accepted && self.is_valid_at(now)
     }
 }
 
 /// Whether an instant, RFC 3339, is still to come; a text that is none is past.
 pub(super) fn is_before(now: Timestamp, instant: &str) -> bool {
-    instant.parse::<Timestamp>().is_ok_and(|instant| now < instant)
+    instant
+        .parse::<Timestamp>()
+        .is_ok_and(|instant| now < instant)
 }
 
 /// A wish for a new key.
@@ -134,7 +155,9 @@ pub struct NewKey {
 /// # Errors
 /// `Config`, when that is later than any date.
 pub fn expires_after(days: Option<u16>, now: Timestamp) -> Result<Option<Timestamp>> {
-    let expires_at = days.map(|days| now.checked_add((i64::from(days) * 24).hours())).transpose();
+    let expires_at = days
+        .map(|days| now.checked_add((i64::from(days) * 24).hours()))
+        .transpose();
     expires_at.map_err(|error| Error::config(format!("the expiry is out of range: {error}")))
 }
 
@@ -149,11 +172,20 @@ impl NewKey {
             return Err(Error::config("a key needs a name of 1 to 200 characters"));
         }
         if self.name.contains(is_unprintable) {
-            let message = format!("the name of a key has no control characters: `{}`", printable(&self.name));
-            return Err(Error::config(message).hint("a list of keys is read on a terminal, which would obey them"));
+            let message = format!(
+                "the name of a key has no control characters: `{}`",
+                printable(&self.name)
+            );
+            return Err(Error::config(message)
+                .hint("a list of keys is read on a terminal, which would obey them"));
         }
         if self.scopes.is_empty() {
-            return Err(Error::config("a key without scopes opens nothing").hint(format!("scopes: {}", Scope::ALL.map(Scope::name).join(", "))));
+            return Err(
+                Error::config("a key without scopes opens nothing").hint(format!(
+                    "scopes: {}",
+                    Scope::ALL.map(Scope::name).join(", ")
+                )),
+            );
         }
         Ok(())
     }
@@ -161,7 +193,8 @@ impl NewKey {
     /// Makes the key; nothing is stored.
     ///
     /// # Errors
-    /// `Config`, when name, scopes or plan are not valid; `Store`, when the system gives no random numbers.
+    /// `Config`, when name, scopes or plan are not valid; `Store`, when the system gives no random
+    /// numbers.
     pub(super) fn make(self, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
         self.check(plans)?;
         let (key, sha256) = new_secret(KEY_PREFIX)?;
@@ -199,8 +232,12 @@ pub(super) fn in_order(mut scopes: Vec<Scope>) -> Vec<Scope> {
 /// `Store`, when the system gives no random numbers.
 pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
     let mut secret = [0; 32];
-    getrandom::fill(&mut secret).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
-    let secret = format!("{prefix}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(secret));
+    getrandom::fill(&mut secret)
+        .map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    let secret = format!(
+        "{prefix}{}",
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(secret)
+    );
     let sha256 = Digest::of(secret.as_bytes());
     Ok((secret, sha256))
 }

@@ -1,4 +1,5 @@
-//! Hashes a file as a whole and block by block: the digest says whether it is what was fetched, the checksums where it is not.
+//! Hashes a file as a whole and block by block: the digest says whether it is what was fetched, the
+//! checksums where it is not.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,10 +10,12 @@ use super::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher};
 
-/// Small enough to point at a place, large enough that the sums of a 10 GB file are a few megabytes.
+/// Small enough to point at a place, large enough that the sums of a 10 GB file are a few
+/// megabytes.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// A digest of a file and a checksum of each of its blocks: the digest says whether the file is what it was, the checksums where it is not.
+/// A digest of a file and a checksum of each of its blocks: the digest says whether the file is
+/// what it was, the checksums where it is not.
 #[derive(Clone, Default)]
 pub(super) struct BlockHasher {
     digest: Hasher,
@@ -59,7 +62,10 @@ impl BlockHasher {
         if whole.filled > 0 {
             whole.close_block();
         }
-        BlockSums { block_bytes: BLOCK_BYTES, crc32: whole.sums }
+        BlockSums {
+            block_bytes: BLOCK_BYTES,
+            crc32: whole.sums,
+        }
     }
 }
 
@@ -111,21 +117,49 @@ mod tests {
 
     #[test]
     fn a_flipped_byte_is_found_in_its_block() {
-        let good: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+        let good: Vec<u8> = (0..200_000_u32)
+            .map(|number| (number % 251) as u8)
+            .collect();
         let mut bad = good.clone();
         bad[70_000] ^= 1;
-        assert_eq!(hashed(&good, 1_000).sums(), hashed(&good, 65_536).sums(), "pieces do not matter");
+        assert_eq!(
+            hashed(&good, 1_000).sums(),
+            hashed(&good, 65_536).sums(),
+            "pieces do not matter"
+        );
         assert_eq!(hashed(&good, 1_000).digest(), Digest::of(&good));
-        assert_eq!(hashed(&good, 999).sums().differences(&hashed(&bad, 999).sums()), [(65_536, 131_072)]);
-        assert_eq!(hashed(&good, 999).sums().differences(&hashed(&good[..150_000], 999).sums()), [(131_072, 262_144)]);
-        assert_eq!(hashed(&good, 999).sums().differences(&hashed(&good, 7).sums()), []);
+        assert_eq!(
+            hashed(&good, 999)
+                .sums()
+                .differences(&hashed(&bad, 999).sums()),
+            [(65_536, 131_072)]
+        );
+        assert_eq!(
+            hashed(&good, 999)
+                .sums()
+                .differences(&hashed(&good[..150_000], 999).sums()),
+            [(131_072, 262_144)]
+        );
+        assert_eq!(
+            hashed(&good, 999)
+                .sums()
+                .differences(&hashed(&good, 7).sums()),
+            []
+        );
     }
 
     #[test]
     fn sums_of_blocks_of_another_size_say_no_place() {
         let good = hashed(&[1; 200_000], 999).sums();
         for block_bytes in [0, 1, usize::MAX] {
-            assert_eq!(BlockSums { block_bytes, crc32: vec![1, 2, 3] }.differences(&good), []);
+            assert_eq!(
+                BlockSums {
+                    block_bytes,
+                    crc32: vec![1, 2, 3]
+                }
+                .differences(&good),
+                []
+            );
         }
     }
 }

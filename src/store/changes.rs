@@ -1,4 +1,5 @@
-//! What two manifests say of what is different between their releases, and why. Nothing else is read.
+//! What two manifests say of what is different between their releases, and why. Nothing else is
+//! read.
 
 use std::collections::BTreeMap;
 
@@ -67,13 +68,16 @@ struct CauseMembers {
     /// The file's address, for `source_changed` and `date_changed`; absent otherwise.
     #[schemars(skip_serializing_if = "String::is_empty")]
     url: String,
-    /// What it was: a digest, a version or a date; null for a file that was not read. Absent if `cause` says all.
+    /// What it was: a digest, a version or a date; null for a file that was not read. Absent if
+    /// `cause` says all.
     #[schemars(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// What it is: a digest, a version or a date; null for a file that is no longer read. Absent if `cause` says all.
+    /// What it is: a digest, a version or a date; null for a file that is no longer read. Absent if
+    /// `cause` says all.
     #[schemars(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Why it could not be renewed, for `became_stale`, null if no reason was kept; absent otherwise.
+    /// Why it could not be renewed, for `became_stale`, null if no reason was kept; absent
+    /// otherwise.
     #[schemars(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -81,7 +85,8 @@ struct CauseMembers {
 /// A file as it was before and after; none on the side where it was not read.
 pub type InputChange<'a> = (Option<&'a Snapshot>, Option<&'a Snapshot>);
 
-/// Why the builds of a release are others than those of an earlier one, by task; a task that is the same in both is left out.
+/// Why the builds of a release are others than those of an earlier one, by task; a task that is the
+/// same in both is left out.
 pub fn causes(old: &Manifest, new: &Manifest) -> BTreeMap<String, Vec<Cause>> {
     let mut causes = BTreeMap::new();
     for task_id in old.tasks.keys().chain(new.tasks.keys()) {
@@ -104,7 +109,10 @@ pub fn causes_of_task(before: Option<&TaskEntry>, after: Option<&TaskEntry>) -> 
 }
 
 fn causes_between(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = changed_inputs(Some(before), Some(after)).into_iter().filter_map(of_bytes).collect();
+    let mut causes: Vec<Cause> = changed_inputs(Some(before), Some(after))
+        .into_iter()
+        .filter_map(of_bytes)
+        .collect();
     if before.declaration_hash != after.declaration_hash {
         causes.push(Cause::DeclarationChanged);
     }
@@ -112,22 +120,43 @@ fn causes_between(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
         causes.push(Cause::ContractsChanged);
     }
     if before.code_version != after.code_version {
-        causes.push(Cause::CodeChanged { from: before.code_version.clone(), to: after.code_version.clone() });
+        causes.push(Cause::CodeChanged {
+            from: before.code_version.clone(),
+            to: after.code_version.clone(),
+        });
     }
-    if before.is_sample.zip(after.is_sample).is_some_and(|(before, after)| before != after) {
+    if before
+        .is_sample
+        .zip(after.is_sample)
+        .is_some_and(|(before, after)| before != after)
+    {
         causes.push(Cause::SampleChanged);
     }
-    if before.declaration_hash == after.declaration_hash && before.layout_evidence != after.layout_evidence {
+    if before.declaration_hash == after.declaration_hash
+        && before.layout_evidence != after.layout_evidence
+    {
         causes.push(Cause::LayoutEvidenceChanged);
     }
-    let dated = paired_inputs(before, after).into_iter().filter_map(|(from, to)| from.zip(to));
-    let corrected = dated.filter(|(from, to)| to.sha256 == from.sha256 && to.source_date != from.source_date && to.obtained == Obtained::ByHand);
-    causes.extend(corrected.map(|(from, to)| Cause::DateChanged { url: to.url.clone(), from: from.source_date.clone(), to: to.source_date.clone() }));
+    let dated = paired_inputs(before, after)
+        .into_iter()
+        .filter_map(|(from, to)| from.zip(to));
+    let corrected = dated.filter(|(from, to)| {
+        to.sha256 == from.sha256
+            && to.source_date != from.source_date
+            && to.obtained == Obtained::ByHand
+    });
+    causes.extend(corrected.map(|(from, to)| Cause::DateChanged {
+        url: to.url.clone(),
+        from: from.source_date.clone(),
+        to: to.source_date.clone(),
+    }));
     if causes.is_empty() && before.input_hash != after.input_hash {
         causes.push(Cause::InputsChanged);
     }
     match (before.is_stale, after.is_stale) {
-        (false, true) => causes.push(Cause::BecameStale { reason: after.stale_reason.clone() }),
+        (false, true) => causes.push(Cause::BecameStale {
+            reason: after.stale_reason.clone(),
+        }),
         (true, false) => causes.push(Cause::BecameFresh),
         _ => {}
     }
@@ -135,39 +164,86 @@ fn causes_between(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
 }
 
 /// The files of a task that do not have the same bytes in both releases.
-pub fn changed_inputs<'a>(before: Option<&'a TaskEntry>, after: Option<&'a TaskEntry>) -> Vec<InputChange<'a>> {
+pub fn changed_inputs<'a>(
+    before: Option<&'a TaskEntry>,
+    after: Option<&'a TaskEntry>,
+) -> Vec<InputChange<'a>> {
     let paired = match (before, after) {
         (Some(before), Some(after)) => paired_inputs(before, after),
         (before, after) => {
-            let of_one = |task: Option<&'a TaskEntry>| task.map(|task| task.inputs.as_slice()).unwrap_or_default();
-            of_one(before).iter().map(|input| (Some(input), None)).chain(of_one(after).iter().map(|input| (None, Some(input)))).collect()
+            let of_one = |task: Option<&'a TaskEntry>| {
+                task.map(|task| task.inputs.as_slice()).unwrap_or_default()
+            };
+            of_one(before)
+                .iter()
+                .map(|input| (Some(input), None))
+                .chain(of_one(after).iter().map(|input| (None, Some(input))))
+                .collect()
         }
     };
-    paired.into_iter().filter(|(from, to)| from.map(|input| input.sha256) != to.map(|input| input.sha256)).collect()
+    paired
+        .into_iter()
+        .filter(|(from, to)| from.map(|input| input.sha256) != to.map(|input| input.sha256))
+        .collect()
 }
 
 /// The files of both, those of the earlier first.
 fn paired_inputs<'a>(before: &'a TaskEntry, after: &'a TaskEntry) -> Vec<InputChange<'a>> {
     fn by_file(task: &TaskEntry) -> BTreeMap<(&str, &BTreeMap<String, String>), &Snapshot> {
-        task.inputs.iter().map(|input| ((input.source_id.as_str(), &input.keys), input)).collect()
+        task.inputs
+            .iter()
+            .map(|input| ((input.source_id.as_str(), &input.keys), input))
+            .collect()
     }
     let (old, new) = (by_file(before), by_file(after));
-    let files = old.keys().chain(new.keys().filter(|file| !old.contains_key(*file)));
-    files.map(|file| (old.get(file).copied(), new.get(file).copied())).collect()
+    let files = old
+        .keys()
+        .chain(new.keys().filter(|file| !old.contains_key(*file)));
+    files
+        .map(|file| (old.get(file).copied(), new.get(file).copied()))
+        .collect()
 }
 
 fn of_bytes((from, to): InputChange<'_>) -> Option<Cause> {
     let file = to.or(from)?;
     let digest = |side: Option<&Snapshot>| side.map(|input| input.sha256);
-    Some(Cause::SourceChanged { source_id: file.source_id.clone(), url: file.url.clone(), from: digest(from), to: digest(to) })
+    Some(Cause::SourceChanged {
+        source_id: file.source_id.clone(),
+        url: file.url.clone(),
+        from: digest(from),
+        to: digest(to),
+    })
 }
 
-/// The parts of a dataset in both releases, partition by partition: earlier versions named the part of a partition otherwise.
-pub fn paired_parts<'a>(old: &'a Manifest, new: &'a Manifest, dataset_id: &str) -> Vec<(Option<&'a Part>, Option<&'a Part>)> {
-    let by_partition = |manifest: &'a Manifest| -> BTreeMap<&'a BTreeMap<String, String>, &'a Part> {
-        manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).map(|part| (&part.partition, part)).collect()
-    };
+/// The parts of a dataset in both releases, partition by partition: earlier versions named the part
+/// of a partition otherwise.
+pub fn paired_parts<'a>(
+    old: &'a Manifest,
+    new: &'a Manifest,
+    dataset_id: &str,
+) -> Vec<(Option<&'a Part>, Option<&'a Part>)> {
+    let by_partition =
+        |manifest: &'a Manifest| -> BTreeMap<&'a BTreeMap<String, String>, &'a Part> {
+            manifest
+                .datasets
+                .get(dataset_id)
+                .into_iter()
+                .flat_map(|dataset| &dataset.parts)
+                .map(|part| (&part.partition, part))
+                .collect()
+        };
     let (before, after) = (by_partition(old), by_partition(new));
-    let partitions = before.keys().chain(after.keys().filter(|partition| !before.contains_key(*partition)));
-    partitions.map(|partition| (before.get(partition).copied(), after.get(partition).copied())).collect()
+    let partitions = before.keys().chain(
+        after
+            .keys()
+            .filter(|partition| !before.contains_key(*partition)),
+    );
+    partitions
+        .map(|partition| {
+            (
+                before.get(partition).copied(),
+                after.get(partition).copied(),
+            )
+        })
+        .collect()
 }

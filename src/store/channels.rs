@@ -1,5 +1,5 @@
-//! Channels: names that point at releases, with one file for each generation that is never changed. Of two publishers that move a channel
-//! at once, one wins.
+//! Channels: names that point at releases, with one file for each generation that is never changed.
+//! Of two publishers that move a channel at once, one wins.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
@@ -62,7 +62,8 @@ impl Releases {
     /// What a channel points at now; none when nothing was ever published there.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when the pointer cannot be read.
+    /// `Config`, when the name is not one a channel can have; `Store`, when the pointer cannot be
+    /// read.
     pub async fn channel(&self, name: &str) -> Result<Option<ChannelEntry>> {
         match self.generations(name).await?.last() {
             Some(generation) => self.generation(name, *generation).await.map(Some),
@@ -76,26 +77,59 @@ impl Releases {
     /// As for [`Releases::channel`].
     pub async fn channel_history(&self, name: &str) -> Result<Vec<ChannelEntry>> {
         let generations = self.generations(name).await?;
-        stream::iter(generations).map(|generation| self.generation(name, generation)).buffered(READING).try_collect().await
+        stream::iter(generations)
+            .map(|generation| self.generation(name, generation))
+            .buffered(READING)
+            .try_collect()
+            .await
     }
 
-    /// Points a channel at a release, if its generation is still `after` (none: the channel does not exist yet). Only `publish` calls this.
+    /// Points a channel at a release, if its generation is still `after` (none: the channel does
+    /// not exist yet). Only `publish` calls this.
     ///
     /// # Errors
-    /// `Busy`, when another publisher has moved the channel since; `Store`, when the pointer cannot be written.
-    pub async fn advance_channel(&self, name: &str, after: Option<u64>, to: ChannelMove) -> Result<ChannelEntry> {
+    /// `Busy`, when another publisher has moved the channel since; `Store`, when the pointer cannot
+    /// be written.
+    pub async fn advance_channel(
+        &self,
+        name: &str,
+        after: Option<u64>,
+        to: ChannelMove,
+    ) -> Result<ChannelEntry> {
         let generation = after.unwrap_or(0) + 1;
-        let ChannelMove { release_id, action, moved_at, run_id } = to;
-        let entry = ChannelEntry { format_version: CHANNEL_FORMAT_VERSION, channel: name.to_owned(), generation, release_id, action, moved_at, run_id };
+        let ChannelMove {
+            release_id,
+            action,
+            moved_at,
+            run_id,
+        } = to;
+        let entry = ChannelEntry {
+            format_version: CHANNEL_FORMAT_VERSION,
+            channel: name.to_owned(),
+            generation,
+            release_id,
+            action,
+            moved_at,
+            run_id,
+        };
         let mut bytes = serde_json::to_vec(&entry).expect("a channel entry is plain data");
         bytes.push(b'\n');
         let key = key(name, generation)?;
-        let Some(other) = self.store.create(&key, bytes.into()).await? else { return Ok(entry) };
+        let Some(other) = self.store.create(&key, bytes.into()).await? else {
+            return Ok(entry);
+        };
         let winner = parsed(name, generation, &key, &other)?;
-        let run = winner.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
+        let run = winner
+            .run_id
+            .as_deref()
+            .map(|run| format!(" by run {run}"))
+            .unwrap_or_default();
         Err(Error::new(
             ErrorKind::Busy,
-            format!("channel `{name}` was moved to {}{run} at {}, while {} was being published", winner.release_id, winner.moved_at, entry.release_id),
+            format!(
+                "channel `{name}` was moved to {}{run} at {}, while {} was being published",
+                winner.release_id, winner.moved_at, entry.release_id
+            ),
         )
         .hint("run again: it will start from what the other publisher made"))
     }
@@ -112,28 +146,46 @@ impl Releases {
         let became = now.map_or_else(
             || "is gone".to_owned(),
             |entry| {
-                let run = entry.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
-                format!("was moved to {}{run} at {}", entry.release_id, entry.moved_at)
+                let run = entry
+                    .run_id
+                    .as_deref()
+                    .map(|run| format!(" by run {run}"))
+                    .unwrap_or_default();
+                format!(
+                    "was moved to {}{run} at {}",
+                    entry.release_id, entry.moved_at
+                )
             },
         );
-        Err(Error::new(ErrorKind::Busy, format!("channel `{name}` {became}, after this run was planned"))
-            .hint("run again: it will start from what the channel points at now"))
+        Err(Error::new(
+            ErrorKind::Busy,
+            format!("channel `{name}` {became}, after this run was planned"),
+        )
+        .hint("run again: it will start from what the channel points at now"))
     }
 
     async fn generations(&self, name: &str) -> Result<Vec<u64>> {
         let names = self.store.file_names(&folder(name)?).await?;
-        let mut generations: Vec<u64> = names.iter().filter_map(|name| name.strip_suffix(".json")?.parse().ok()).collect();
+        let mut generations: Vec<u64> = names
+            .iter()
+            .filter_map(|name| name.strip_suffix(".json")?.parse().ok())
+            .collect();
         generations.sort_unstable();
         Ok(generations)
     }
 
     async fn generation(&self, name: &str, generation: u64) -> Result<ChannelEntry> {
         let key = key(name, generation)?;
-        let bytes = self.store.read(&key).await?.ok_or_else(|| damaged(&key, "it is missing"))?;
+        let bytes = self
+            .store
+            .read(&key)
+            .await?
+            .ok_or_else(|| damaged(&key, "it is missing"))?;
         parsed(name, generation, &key, &bytes)
     }
 
-    /// What a channel was moved to after a generation; none while it was not. One request, where [`Releases::channel`] has to list.
+    /// What a channel was moved to after a generation; none while it was not. One request, where
+    /// [`Releases::channel`] has to list.
     ///
     /// # Errors
     /// As for [`Releases::channel`].
@@ -153,22 +205,37 @@ fn damaged(key: &Path, reason: &str) -> Error {
 }
 
 fn parsed(name: &str, generation: u64, key: &Path, bytes: &[u8]) -> Result<ChannelEntry> {
-    let entry: ChannelEntry = serde_json::from_slice(bytes).map_err(|error| damaged(key, &error.to_string()))?;
+    let entry: ChannelEntry =
+        serde_json::from_slice(bytes).map_err(|error| damaged(key, &error.to_string()))?;
     if entry.format_version > CHANNEL_FORMAT_VERSION {
-        let newer = format!("{key} has format {}; this program reads up to {CHANNEL_FORMAT_VERSION}", entry.format_version);
-        return Err(Error::store(newer).hint("use the version of pubdata that wrote it, or a later one"));
+        let newer = format!(
+            "{key} has format {}; this program reads up to {CHANNEL_FORMAT_VERSION}",
+            entry.format_version
+        );
+        return Err(
+            Error::store(newer).hint("use the version of pubdata that wrote it, or a later one")
+        );
     }
     if entry.generation != generation || entry.channel != name {
-        return Err(damaged(key, &format!("it describes generation {} of channel `{}`", entry.generation, entry.channel)));
+        return Err(damaged(
+            key,
+            &format!(
+                "it describes generation {} of channel `{}`",
+                entry.generation, entry.channel
+            ),
+        ));
     }
     Ok(entry)
 }
 
 /// Refuses what no channel can be named.
 pub(super) fn check_channel_name(name: &str) -> Result<()> {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let is_plain = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+    };
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
-        return Err(Error::config(format!("`{name}` is not a channel's name")).hint("use lower-case letters, digits, `-` and `_`, such as `nightly`"));
+        return Err(Error::config(format!("`{name}` is not a channel's name"))
+            .hint("use lower-case letters, digits, `-` and `_`, such as `nightly`"));
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Buckets of S3, Azure and Google Cloud as object stores. Built with the feature `cloud`; without it their URLs are refused.
+//! Buckets of S3, Azure and Google Cloud as object stores. Built with the feature `cloud`; without
+//! it their URLs are refused.
 
 use std::sync::Arc;
 
@@ -12,9 +13,14 @@ pub(super) const SCHEMES: [&str; 3] = ["s3", "az", "gs"];
 /// Opens a bucket, below a prefix.
 ///
 /// # Errors
-/// `Config`, when the environment lacks settings of the bucket, or the program was built without buckets.
+/// `Config`, when the environment lacks settings of the bucket, or the program was built without
+/// buckets.
 #[cfg(feature = "cloud")]
-pub(super) fn open_bucket(scheme: &str, bucket: &str, prefix: Path) -> Result<Arc<dyn ObjectStore>> {
+pub(super) fn open_bucket(
+    scheme: &str,
+    bucket: &str,
+    prefix: Path,
+) -> Result<Arc<dyn ObjectStore>> {
     use object_store::ClientConfigKey;
     use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
     use object_store::azure::MicrosoftAzureBuilder;
@@ -22,28 +28,57 @@ pub(super) fn open_bucket(scheme: &str, bucket: &str, prefix: Path) -> Result<Ar
     use object_store::prefix::PrefixStore;
 
     let hint = match scheme {
-        "s3" => "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT for a store that is not Amazon's",
-        "az" => "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or another of Azure's credentials",
+        "s3" => {
+            "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT for a store that is not Amazon's"
+        }
+        "az" => {
+            "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or another of Azure's credentials"
+        }
         _ => "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
     };
     let refused = |error: object_store::Error| Error::config(error.to_string()).hint(hint);
     Ok(match scheme {
         "s3" => {
             let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-            let is_plain = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://"));
-            let is_allowed = builder.get_config_value(&AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp)).is_some_and(|value| value == "true");
+            let is_plain = builder
+                .get_config_value(&AmazonS3ConfigKey::Endpoint)
+                .is_some_and(|endpoint| endpoint.starts_with("http://"));
+            let is_allowed = builder
+                .get_config_value(&AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp))
+                .is_some_and(|value| value == "true");
             if is_plain && !is_allowed {
-                return Err(Error::config("AWS_ENDPOINT begins with http://: what is sent could be read on the way")
-                    .hint("use https://, or set AWS_ALLOW_HTTP=true where that network is your own"));
+                return Err(Error::config(
+                    "AWS_ENDPOINT begins with http://: what is sent could be read on the way",
+                )
+                .hint("use https://, or set AWS_ALLOW_HTTP=true where that network is your own"));
             }
             Arc::new(PrefixStore::new(builder.build().map_err(refused)?, prefix))
         }
-        "az" => Arc::new(PrefixStore::new(MicrosoftAzureBuilder::from_env().with_container_name(bucket).build().map_err(refused)?, prefix)),
-        _ => Arc::new(PrefixStore::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map_err(refused)?, prefix)),
+        "az" => Arc::new(PrefixStore::new(
+            MicrosoftAzureBuilder::from_env()
+                .with_container_name(bucket)
+                .build()
+                .map_err(refused)?,
+            prefix,
+        )),
+        _ => Arc::new(PrefixStore::new(
+            GoogleCloudStorageBuilder::from_env()
+                .with_bucket_name(bucket)
+                .build()
+                .map_err(refused)?,
+            prefix,
+        )),
     })
 }
 
 #[cfg(not(feature = "cloud"))]
-pub(super) fn open_bucket(_scheme: &str, _bucket: &str, _prefix: Path) -> Result<Arc<dyn ObjectStore>> {
-    Err(Error::config("this program was built without support for buckets").hint("build it with the feature `cloud`, or use a folder: file:///path"))
+pub(super) fn open_bucket(
+    _scheme: &str,
+    _bucket: &str,
+    _prefix: Path,
+) -> Result<Arc<dyn ObjectStore>> {
+    Err(
+        Error::config("this program was built without support for buckets")
+            .hint("build it with the feature `cloud`, or use a folder: file:///path"),
+    )
 }

@@ -1,9 +1,11 @@
-//! Copies of large parts in Arrow's own file format, uncompressed, from which single rows are read without decoding a part: the file is mapped into memory, and the
-//! system brings in what is touched. Rows lie one behind the other (`serve::release::row_cells`), so that a row is a page or two. A copy is derived from a part and
-//! named by the part's digest; losing it costs making it again.
+//! Copies of large parts in Arrow's own file format, uncompressed, from which single rows are read
+//! without decoding a part: the file is mapped into memory, and the system brings in what is
+//! touched. Rows lie one behind the other (`serve::release::row_cells`), so that a row is a page or
+//! two. A copy is derived from a part and named by the part's digest; losing it costs making it
+//! again.
 //!
-//! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of them; and what is made of a part and kept in memory, which is
-//! read and not mapped.
+//! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of
+//! them; and what is made of a part and kept in memory, which is read and not mapped.
 //!
 //! ```text
 //! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.<versions>.arrow    an Arrow file, then the XXH3 of its bytes
@@ -41,8 +43,9 @@ pub(super) const FORMAT_VERSION: u32 = 3;
 fn ending() -> String {
     format!(".{FORMAT_VERSION}-{}.arrow", env!("CARGO_PKG_VERSION"))
 }
-/// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as SHA-256, and much sooner: a server looks at gigabytes
-/// when it starts. It keeps nobody out who may write into this folder; such a one could write any digest.
+/// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as
+/// SHA-256, and much sooner: a server looks at gigabytes when it starts. It keeps nobody out who
+/// may write into this folder; such a one could write any digest.
 const CHECKSUM_BYTES: usize = 16;
 /// About how many bytes of rows a byte of Parquet holds.
 const ROW_BYTES_OF_PARQUET: usize = 8;
@@ -57,8 +60,9 @@ pub struct Copy {
     pub file: MappedFile,
 }
 
-/// A file that is mapped into memory. Pages that are beyond a file's end cannot be read: a process that tries is ended. Who answers from a mapped file
-/// therefore asks first whether it still is what was mapped.
+/// A file that is mapped into memory. Pages that are beyond a file's end cannot be read: a process
+/// that tries is ended. Who answers from a mapped file therefore asks first whether it still is
+/// what was mapped.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -69,12 +73,19 @@ pub struct MappedFile {
 impl MappedFile {
     fn of(file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self { length: metadata.len(), modified: metadata.modified().ok(), file })
+        Ok(Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            file,
+        })
     }
 
-    /// Whether nobody has cut the file short or written into it since it was mapped. One that was removed or replaced by name stays as it was.
+    /// Whether nobody has cut the file short or written into it since it was mapped. One that was
+    /// removed or replaced by name stays as it was.
     pub fn is_as_mapped(&self) -> bool {
-        self.file.metadata().is_ok_and(|now| now.len() == self.length && now.modified().ok() == self.modified)
+        self.file
+            .metadata()
+            .is_ok_and(|now| now.len() == self.length && now.modified().ok() == self.modified)
     }
 }
 
@@ -89,7 +100,11 @@ pub struct Copies {
 
 impl Copies {
     pub fn new(folder: PathBuf, least_bytes: usize) -> Self {
-        Self { folder, least_bytes, written: Arc::default() }
+        Self {
+            folder,
+            least_bytes,
+            written: Arc::default(),
+        }
     }
 
     /// Whether a table is so large that it is read from a copy.
@@ -97,14 +112,17 @@ impl Copies {
         size_bytes >= self.least_bytes
     }
 
-    /// Whether parts, which are compressed, hold so much that what is made of them is kept in a file.
+    /// Whether parts, which are compressed, hold so much that what is made of them is kept in a
+    /// file.
     pub fn are_large(&self, part_bytes: u64) -> bool {
-        usize::try_from(part_bytes).is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
+        usize::try_from(part_bytes)
+            .is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
     }
 
     fn path(&self, of: &Digest, form: &str) -> PathBuf {
         let form = Digest::of(form.as_bytes());
-        self.folder.join(format!("{of}-{}{}", form.short(16), ending()))
+        self.folder
+            .join(format!("{of}-{}{}", form.short(16), ending()))
     }
 
     /// Whether there is a file; it may be damaged.
@@ -112,13 +130,16 @@ impl Copies {
         self.path(of, form).exists()
     }
 
-    /// Opens the copy of a part, or the index of parts, in some form; none when there is none, or not as it was written.
+    /// Opens the copy of a part, or the index of parts, in some form; none when there is none, or
+    /// not as it was written.
     ///
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub fn open(&self, of: &Digest, form: &str) -> Result<Option<Copy>> {
         let path = self.path(of, form);
-        let Some(file) = opened(&path)? else { return Ok(None) };
+        let Some(file) = opened(&path)? else {
+            return Ok(None);
+        };
         if !is_whole(&file).at("read", &path)? {
             tell_damaged(&path);
             return Ok(None);
@@ -126,32 +147,51 @@ impl Copies {
         map(file).context(|| path.display().to_string()).map(Some)
     }
 
-    /// Reads a copy into memory of ours, for what is asked for so often that not even the time of a file is to be looked at; none when there is none, or not
-    /// as it was written.
+    /// Reads a copy into memory of ours, for what is asked for so often that not even the time of a
+    /// file is to be looked at; none when there is none, or not as it was written.
     ///
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub fn read(&self, of: &Digest, form: &str) -> Result<Option<Vec<RecordBatch>>> {
         let path = self.path(of, form);
-        let Some(file) = opened(&path)? else { return Ok(None) };
+        let Some(file) = opened(&path)? else {
+            return Ok(None);
+        };
         let Some(content) = content_of(&file).at("read", &path)? else {
             tell_damaged(&path);
             return Ok(None);
         };
-        batches_of(content).context(|| path.display().to_string()).map(Some)
+        batches_of(content)
+            .context(|| path.display().to_string())
+            .map(Some)
     }
 
-    /// Writes the copy of a part, or the index of parts, for reading only, and opens it. All batches have one schema.
+    /// Writes the copy of a part, or the index of parts, for reading only, and opens it. All
+    /// batches have one schema.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn write(&self, of: &Digest, form: &str, schema: &Schema, batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<Copy> {
+    pub fn write(
+        &self,
+        of: &Digest,
+        form: &str,
+        schema: &Schema,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+    ) -> Result<Copy> {
         let path = self.path(of, form);
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         // Not synced: what a crash cuts short does not have its checksum.
-        let unfinished = path.with_extension(format!("{}-{}", std::process::id(), self.written.fetch_add(1, Ordering::Relaxed)));
+        let unfinished = path.with_extension(format!(
+            "{}-{}",
+            std::process::id(),
+            self.written.fetch_add(1, Ordering::Relaxed)
+        ));
         let written = fill(&unfinished, schema, batches);
-        if let Err(error) = written.and_then(|()| seal(&unfinished).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)) {
+        if let Err(error) = written.and_then(|()| {
+            seal(&unfinished)
+                .and_then(|()| fs::rename(&unfinished, &path))
+                .at("write", &path)
+        }) {
             // What has no room must not keep it from others.
             let _ = fs::remove_file(&unfinished);
             return Err(error);
@@ -159,20 +199,40 @@ impl Copies {
         map(open_file(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
-    /// Removes copies of parts that no release of these has, those of other versions of the program, and what a server that was killed left unfinished. Who has
-    /// one open keeps it.
+    /// Removes copies of parts that no release of these has, those of other versions of the
+    /// program, and what a server that was killed left unfinished. Who has one open keeps it.
     pub fn keep_only(&self, manifests: &[&Manifest]) {
-        let datasets = || manifests.iter().flat_map(|manifest| manifest.datasets.values());
-        let of_parts = datasets().flat_map(|dataset| &dataset.parts).map(|part| part.sha256);
-        let wanted: BTreeSet<String> = of_parts.chain(datasets().map(|dataset| of_all(&dataset.parts))).map(|digest| digest.to_string()).collect();
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let datasets = || {
+            manifests
+                .iter()
+                .flat_map(|manifest| manifest.datasets.values())
+        };
+        let of_parts = datasets()
+            .flat_map(|dataset| &dataset.parts)
+            .map(|part| part.sha256);
+        let wanted: BTreeSet<String> = of_parts
+            .chain(datasets().map(|dataset| of_all(&dataset.parts)))
+            .map(|digest| digest.to_string())
+            .collect();
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return;
+        };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let is_of_now = match path.extension().is_some_and(|extension| extension == "arrow") {
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            let is_of_now = match path
+                .extension()
+                .is_some_and(|extension| extension == "arrow")
+            {
                 true => name.ends_with(&ending()),
                 false => age(&path).is_none_or(|age| age <= LONGEST_WRITING),
             };
-            let is_wanted = is_of_now && name.split_once('-').is_some_and(|(part, _)| wanted.contains(part));
+            let is_wanted = is_of_now
+                && name
+                    .split_once('-')
+                    .is_some_and(|(part, _)| wanted.contains(part));
             if !is_wanted && let Err(error) = fs::remove_file(&path) {
                 tracing::warn!(path = %path.display(), "a copy that is not needed any more cannot be removed: {error}");
             }
@@ -182,7 +242,10 @@ impl Copies {
 
 /// The name of what is made from all parts of a dataset.
 pub fn of_all(parts: &[Part]) -> Digest {
-    let lines: String = parts.iter().map(|part| format!("{} {}\n", part.path, part.sha256)).collect();
+    let lines: String = parts
+        .iter()
+        .map(|part| format!("{} {}\n", part.path, part.sha256))
+        .collect();
     Digest::of(lines.as_bytes())
 }
 
@@ -205,15 +268,27 @@ impl Write for Hashing {
 }
 
 /// Writes an Arrow file, and its checksum behind it.
-fn fill(path: &Path, schema: &Schema, batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<()> {
+fn fill(
+    path: &Path,
+    schema: &Schema,
+    batches: impl IntoIterator<Item = Result<RecordBatch>>,
+) -> Result<()> {
     let file = BufWriter::with_capacity(1 << 20, File::create(path).at("create", path)?);
-    let mut writer = FileWriter::try_new(Hashing { file, hasher: Hasher::new() }, schema)?;
+    let mut writer = FileWriter::try_new(
+        Hashing {
+            file,
+            hasher: Hasher::new(),
+        },
+        schema,
+    )?;
     for batch in batches {
         writer.write(&batch?)?;
     }
     writer.finish()?;
     let Hashing { mut file, hasher } = writer.into_inner()?;
-    file.write_all(&hasher.finish_128().to_be_bytes()).and_then(|()| file.flush()).at("write", path)
+    file.write_all(&hasher.finish_128().to_be_bytes())
+        .and_then(|()| file.flush())
+        .at("write", path)
 }
 
 /// Takes the right to write from everybody: by mistake, nobody changes what is mapped.
@@ -224,7 +299,11 @@ fn seal(path: &Path) -> io::Result<()> {
 }
 
 fn age(path: &Path) -> Option<Duration> {
-    path.metadata().and_then(|metadata| metadata.modified()).ok()?.elapsed().ok()
+    path.metadata()
+        .and_then(|metadata| metadata.modified())
+        .ok()?
+        .elapsed()
+        .ok()
 }
 
 fn opened(path: &Path) -> Result<Option<File>> {
@@ -241,7 +320,12 @@ fn tell_damaged(path: &Path) {
 /// The bytes of a file in front of their checksum; none when it is of others.
 fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    let Some(end) = length.checked_sub(CHECKSUM_BYTES).filter(|end| *end > TRAILER_BYTES) else { return Ok(None) };
+    let Some(end) = length
+        .checked_sub(CHECKSUM_BYTES)
+        .filter(|end| *end > TRAILER_BYTES)
+    else {
+        return Ok(None);
+    };
     // Aligned as arrays are.
     let mut bytes = MutableBuffer::from_len_zeroed(length);
     file.read_exact(&mut bytes)?;
@@ -254,7 +338,12 @@ fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
 /// Whether a file ends with the checksum of what stands before it.
 fn is_whole(mut file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
-    let Some(length) = length.checked_sub(CHECKSUM_BYTES as u64).filter(|length| *length > TRAILER_BYTES as u64) else { return Ok(false) };
+    let Some(length) = length
+        .checked_sub(CHECKSUM_BYTES as u64)
+        .filter(|length| *length > TRAILER_BYTES as u64)
+    else {
+        return Ok(false);
+    };
     let (mut hasher, mut content) = (Hasher::new(), file.take(length));
     let mut buffer = vec![0; 1 << 18];
     loop {
@@ -272,30 +361,57 @@ fn is_whole(mut file: &File) -> io::Result<bool> {
 #[expect(unsafe_code, reason = "a file can be mapped in no other way")]
 fn map(file: File) -> Result<Copy> {
     let file = MappedFile::of(file).map_err(|error| Error::store(error.to_string()))?;
-    // SAFETY: what is undefined is a file that changes while it is mapped. Nothing writes into a copy: it is for reading only, gets its name when it is
-    // complete, and is replaced or removed as a whole, which leaves the mapped one as it is. Whoever changes it all the same is found out before the next
-    // answer is made from it (`MappedFile::is_as_mapped`).
-    let mapped = unsafe { Mmap::map(&file.file) }.map_err(|error| Error::store(error.to_string()))?;
-    let end = mapped.len().checked_sub(CHECKSUM_BYTES).ok_or_else(|| Error::store("not an Arrow file: it is too short"))?;
+    // SAFETY: what is undefined is a file that changes while it is mapped. Nothing writes into a
+    // copy: it is for reading only, gets its name when it is complete, and is replaced or removed
+    // as a whole, which leaves the mapped one as it is. Whoever changes it all the same is found
+    // out before the next answer is made from it (`MappedFile::is_as_mapped`).
+    let mapped =
+        unsafe { Mmap::map(&file.file) }.map_err(|error| Error::store(error.to_string()))?;
+    let end = mapped
+        .len()
+        .checked_sub(CHECKSUM_BYTES)
+        .ok_or_else(|| Error::store("not an Arrow file: it is too short"))?;
     let batches = batches_of(Buffer::from(Bytes::from_owner(mapped).slice(..end)))?;
     Ok(Copy { batches, file })
 }
 
 /// The batches of a file whose checksum is right.
-#[expect(unsafe_code, reason = "looking at every array again would touch every page")]
+#[expect(
+    unsafe_code,
+    reason = "looking at every array again would touch every page"
+)]
 fn batches_of(content: Buffer) -> Result<Vec<RecordBatch>> {
-    let not_arrow = |error: &dyn std::fmt::Display| Error::store(format!("not an Arrow file: {error}"));
-    let trailer = content.len().checked_sub(TRAILER_BYTES).ok_or_else(|| not_arrow(&"it is too short"))?;
-    let length = read_footer_length(content[trailer..].try_into().map_err(|error| not_arrow(&error))?)?;
-    let start = trailer.checked_sub(length).ok_or_else(|| not_arrow(&"its footer is longer than the file"))?;
+    let not_arrow =
+        |error: &dyn std::fmt::Display| Error::store(format!("not an Arrow file: {error}"));
+    let trailer = content
+        .len()
+        .checked_sub(TRAILER_BYTES)
+        .ok_or_else(|| not_arrow(&"it is too short"))?;
+    let length = read_footer_length(
+        content[trailer..]
+            .try_into()
+            .map_err(|error| not_arrow(&error))?,
+    )?;
+    let start = trailer
+        .checked_sub(length)
+        .ok_or_else(|| not_arrow(&"its footer is longer than the file"))?;
     let footer = root_as_footer(&content[start..trailer]).map_err(|error| not_arrow(&error))?;
-    let schema = try_fb_to_schema(footer.schema().ok_or_else(|| not_arrow(&"it has no schema"))?)?;
-    // SAFETY: the bytes are those of arrays that this program made, by their checksum; looking at each again would read the whole file.
-    let decoder = unsafe { FileDecoder::new(Arc::new(schema), footer.version()).with_skip_validation(true) };
+    let schema = try_fb_to_schema(
+        footer
+            .schema()
+            .ok_or_else(|| not_arrow(&"it has no schema"))?,
+    )?;
+    // SAFETY: the bytes are those of arrays that this program made, by their checksum; looking at
+    // each again would read the whole file.
+    let decoder =
+        unsafe { FileDecoder::new(Arc::new(schema), footer.version()).with_skip_validation(true) };
     let place = |number: i64| usize::try_from(number).map_err(|error| not_arrow(&error));
     let mut batches = Vec::new();
     for block in footer.recordBatches().into_iter().flatten() {
-        let bytes = content.slice_with_length(place(block.offset())?, place(block.bodyLength() + i64::from(block.metaDataLength()))?);
+        let bytes = content.slice_with_length(
+            place(block.offset())?,
+            place(block.bodyLength() + i64::from(block.metaDataLength()))?,
+        );
         batches.extend(decoder.read_record_batch(block, &bytes)?);
     }
     Ok(batches)

@@ -1,4 +1,5 @@
-//! The texts of declarations and contracts that a release keeps beside its manifest, each named by its digest.
+//! The texts of declarations and contracts that a release keeps beside its manifest, each named by
+//! its digest.
 
 use super::Releases;
 use super::releases::part_key;
@@ -16,8 +17,13 @@ impl Releases {
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub async fn intact_text(&self, id: &ReleaseId, digest: &Digest) -> Result<Option<String>> {
-        let bytes = self.store.read(&part_key(id, &declared_path(digest))?).await?;
-        Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
+        let bytes = self
+            .store
+            .read(&part_key(id, &declared_path(digest))?)
+            .await?;
+        Ok(bytes
+            .filter(|bytes| Digest::of(bytes) == *digest)
+            .and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     }
 
     /// Reads a text that a release is said to have.
@@ -26,8 +32,11 @@ impl Releases {
     /// `Store`, when it is missing or was changed.
     pub async fn text(&self, id: &ReleaseId, digest: &Digest) -> Result<String> {
         let lost = || {
-            Error::store(format!("release {id}: {} is missing or was changed", declared_path(digest)))
-                .hint("restore it from a copy of the release: its name is the SHA-256 of its content")
+            Error::store(format!(
+                "release {id}: {} is missing or was changed",
+                declared_path(digest)
+            ))
+            .hint("restore it from a copy of the release: its name is the SHA-256 of its content")
         };
         self.intact_text(id, digest).await?.ok_or_else(lost)
     }

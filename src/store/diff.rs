@@ -1,4 +1,5 @@
-//! Compares two releases: what became of each record, and why each build is another one. Parts with equal bytes are not read.
+//! Compares two releases: what became of each record, and why each build is another one. Parts with
+//! equal bytes are not read.
 
 use crate::parquet_error;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -57,7 +58,8 @@ pub struct DatasetDiff {
     pub tasks: BTreeSet<String>,
     /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
-    /// How many records changed for which causes: each record counts once (`--why`; absent without).
+    /// How many records changed for which causes: each record counts once (`--why`; absent
+    /// without).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<CausedChanges>")]
     pub why: Option<Vec<CausedChanges>>,
@@ -107,7 +109,8 @@ pub struct CausedChanges {
 pub struct RecordWhy {
     #[serde(flatten)]
     pub causes: Causes,
-    /// URLs of the files with other bytes that the record was taken from, before or after; empty where source bytes are no cause.
+    /// URLs of the files with other bytes that the record was taken from, before or after; empty
+    /// where source bytes are no cause.
     pub urls: BTreeSet<String>,
 }
 
@@ -146,28 +149,56 @@ pub struct ColumnChange {
     pub to: Option<String>,
 }
 
-/// Compares two releases record by record, with so many examples of each kind of change; all datasets, where `only` names none. Parts with
-/// equal bytes are not read.
+/// Compares two releases record by record, with so many examples of each kind of change; all
+/// datasets, where `only` names none. Parts with equal bytes are not read.
 ///
 /// # Errors
-/// `Store`, when a manifest or a part cannot be read; `Config`, when neither release has a dataset that `only` names.
-pub async fn diff(releases: &Releases, (old, new): (&Manifest, &Manifest), max_examples: usize, only: &[String]) -> Result<ReleaseDiff> {
+/// `Store`, when a manifest or a part cannot be read; `Config`, when neither release has a dataset
+/// that `only` names.
+pub async fn diff(
+    releases: &Releases,
+    (old, new): (&Manifest, &Manifest),
+    max_examples: usize,
+    only: &[String],
+) -> Result<ReleaseDiff> {
     let all: BTreeSet<&String> = old.datasets.keys().chain(new.datasets.keys()).collect();
     if let Some(unknown) = only.iter().find(|dataset_id| !all.contains(dataset_id)) {
         let ids: Vec<&str> = all.iter().map(|dataset_id| dataset_id.as_str()).collect();
-        return Err(Error::config(format!("neither release has a dataset `{unknown}`")).hint(format!("they have {}", ids.join(", "))));
+        return Err(
+            Error::config(format!("neither release has a dataset `{unknown}`"))
+                .hint(format!("they have {}", ids.join(", "))),
+        );
     }
     let mut datasets = BTreeMap::new();
-    for dataset_id in all.into_iter().filter(|dataset_id| only.is_empty() || only.contains(dataset_id)) {
-        let compared = compare_dataset(releases, (old, new), dataset_id, max_examples).await.context(|| dataset_id.clone())?;
+    for dataset_id in all
+        .into_iter()
+        .filter(|dataset_id| only.is_empty() || only.contains(dataset_id))
+    {
+        let compared = compare_dataset(releases, (old, new), dataset_id, max_examples)
+            .await
+            .context(|| dataset_id.clone())?;
         datasets.insert(dataset_id.clone(), compared);
     }
     let (from, to) = (old.release_id.clone(), new.release_id.clone());
-    Ok(ReleaseDiff { from, to, causes: causes(old, new), datasets, not_told_apart: None })
+    Ok(ReleaseDiff {
+        from,
+        to,
+        causes: causes(old, new),
+        datasets,
+        not_told_apart: None,
+    })
 }
 
-async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest), dataset_id: &str, max_examples: usize) -> Result<DatasetDiff> {
-    let mut comparison = Comparison { max_examples, ..Comparison::default() };
+async fn compare_dataset(
+    releases: &Releases,
+    (old, new): (&Manifest, &Manifest),
+    dataset_id: &str,
+    max_examples: usize,
+) -> Result<DatasetDiff> {
+    let mut comparison = Comparison {
+        max_examples,
+        ..Comparison::default()
+    };
     for sides in paired_parts(old, new, dataset_id) {
         if let (Some(a), Some(b)) = sides
             && a.sha256 == b.sha256
@@ -175,24 +206,42 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
             comparison.total.unchanged += a.rows;
             continue;
         }
-        comparison.total.tasks.extend([sides.0, sides.1].into_iter().flatten().map(|part| part.task_id.clone()));
+        comparison.total.tasks.extend(
+            [sides.0, sides.1]
+                .into_iter()
+                .flatten()
+                .map(|part| part.task_id.clone()),
+        );
         let a = read(releases, &old.release_id, sides.0).await?;
         let b = read(releases, &new.release_id, sides.1).await?;
         let compared = match (&a, &b) {
             (Some(a), Some(b)) => comparison.compare(a, b),
             (Some(a), None) => comparison.add_all(RecordChange::Removed, &a.0),
-            (None, b) => b.as_ref().map_or(Ok(()), |b| comparison.add_all(RecordChange::Added, &b.0)),
+            (None, b) => b
+                .as_ref()
+                .map_or(Ok(()), |b| comparison.add_all(RecordChange::Added, &b.0)),
         };
-        compared.context(|| sides.1.or(sides.0).map_or_else(String::new, |part| part.path.clone()))?;
+        compared.context(|| {
+            sides
+                .1
+                .or(sides.0)
+                .map_or_else(String::new, |part| part.path.clone())
+        })?;
     }
     let mut total = comparison.total;
     total.examples = comparison.examples.into_values().flatten().collect();
     Ok(total)
 }
 
-async fn read(releases: &Releases, id: &ReleaseId, part: Option<&Part>) -> Result<Option<PartRows>> {
+async fn read(
+    releases: &Releases,
+    id: &ReleaseId,
+    part: Option<&Part>,
+) -> Result<Option<PartRows>> {
     let Some(part) = part else { return Ok(None) };
-    PartRows::read(releases.part(id, part).await?).context(|| format!("part {} of release {id}", part.path)).map(Some)
+    PartRows::read(releases.part(id, part).await?)
+        .context(|| format!("part {} of release {id}", part.path))
+        .map(Some)
 }
 
 /// The rows of a part.
@@ -205,7 +254,9 @@ impl PartRows {
     /// # Errors
     /// `Store`, when the bytes are not a readable part.
     pub fn read(part: Bytes) -> Result<Self> {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(part).and_then(ParquetRecordBatchReaderBuilder::build).map_err(parquet_error)?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(part)
+            .and_then(ParquetRecordBatchReaderBuilder::build)
+            .map_err(parquet_error)?;
         let schema = reader.schema();
         let batches = reader.collect::<std::result::Result<Vec<RecordBatch>, _>>()?;
         Ok(Self(concat_batches(&schema, &batches)?))
@@ -214,7 +265,10 @@ impl PartRows {
     /// The columns of values that it and a later version both have, with the same type.
     pub fn columns_shared_with(&self, later: &Self) -> Vec<String> {
         let (old, new) = (self.0.schema(), later.0.schema());
-        let shared = new.fields().iter().filter(|field| is_value(field.name()) && has(&old, field));
+        let shared = new
+            .fields()
+            .iter()
+            .filter(|field| is_value(field.name()) && has(&old, field));
         shared.map(|field| field.name().clone()).collect()
     }
 
@@ -223,28 +277,48 @@ impl PartRows {
     /// # Errors
     /// `Store`, when they have no record ids or no pointers.
     pub fn pointers_of(&self, record_id: &str) -> Result<Vec<SourcePointer>> {
-        let row = record_ids(&self.0)?.iter().position(|id| id == Some(record_id));
-        row.zip(self.0.column_by_name(POINTERS)).map_or_else(|| Ok(Vec::new()), |(row, pointers)| pointers_at(pointers, row))
+        let row = record_ids(&self.0)?
+            .iter()
+            .position(|id| id == Some(record_id));
+        row.zip(self.0.column_by_name(POINTERS)).map_or_else(
+            || Ok(Vec::new()),
+            |(row, pointers)| pointers_at(pointers, row),
+        )
     }
 }
 
 fn has(schema: &Schema, field: &Field) -> bool {
-    schema.field_with_name(field.name()).is_ok_and(|own| own.data_type() == field.data_type())
+    schema
+        .field_with_name(field.name())
+        .is_ok_and(|own| own.data_type() == field.data_type())
 }
 
-/// What became of each record that is not the same in two versions of a part, as far as some columns go that both have; none where only its
-/// pointers are others.
+/// What became of each record that is not the same in two versions of a part, as far as some
+/// columns go that both have; none where only its pointers are others.
 ///
 /// # Errors
 /// `Store`, when a version has no record ids.
-pub fn changes_of_records(before: Option<&PartRows>, after: Option<&PartRows>, columns: &[String]) -> Result<HashMap<String, Option<RecordChange>>> {
+pub fn changes_of_records(
+    before: Option<&PartRows>,
+    after: Option<&PartRows>,
+    columns: &[String],
+) -> Result<HashMap<String, Option<RecordChange>>> {
     let mut changes = HashMap::new();
     let (before, after) = match (before, after) {
         (Some(before), Some(after)) => (before, after),
         (before, after) => {
-            let change = if after.is_some() { RecordChange::Added } else { RecordChange::Removed };
+            let change = if after.is_some() {
+                RecordChange::Added
+            } else {
+                RecordChange::Removed
+            };
             for rows in [before, after].into_iter().flatten() {
-                changes.extend(record_ids(&rows.0)?.iter().flatten().map(|id| (id.to_owned(), Some(change))));
+                changes.extend(
+                    record_ids(&rows.0)?
+                        .iter()
+                        .flatten()
+                        .map(|id| (id.to_owned(), Some(change))),
+                );
             }
             return Ok(changes);
         }
@@ -272,31 +346,49 @@ enum Became {
     Unchanged,
 }
 
-/// Goes through the records of two versions of a part: those of the later in its order, then those that it has not.
-fn walk(before: &RecordBatch, after: &RecordBatch, columns: &[String], mut visit: impl FnMut(&str, Became) -> Result<()>) -> Result<()> {
+/// Goes through the records of two versions of a part: those of the later in its order, then those
+/// that it has not.
+fn walk(
+    before: &RecordBatch,
+    after: &RecordBatch,
+    columns: &[String],
+    mut visit: impl FnMut(&str, Became) -> Result<()>,
+) -> Result<()> {
     let (old_ids, new_ids) = (record_ids(before)?, record_ids(after)?);
     let (old_values, new_values) = rows_of(before, after, columns)?;
     let (old_pointers, new_pointers) = rows_of(before, after, &[POINTERS.to_owned()])?;
-    let mut old_rows: HashMap<&str, usize> = old_ids.iter().flatten().enumerate().map(|(row, id)| (id, row)).collect();
+    let mut old_rows: HashMap<&str, usize> = old_ids
+        .iter()
+        .flatten()
+        .enumerate()
+        .map(|(row, id)| (id, row))
+        .collect();
     for (row, id) in new_ids.iter().flatten().enumerate() {
         let became = match old_rows.remove(id) {
             None => Became::Added(row),
-            Some(old_row) if old_values.row(old_row) != new_values.row(row) => Became::Changed(old_row, row),
-            Some(old_row) if old_pointers.row(old_row) != new_pointers.row(row) => Became::ProvenanceOnly,
+            Some(old_row) if old_values.row(old_row) != new_values.row(row) => {
+                Became::Changed(old_row, row)
+            }
+            Some(old_row) if old_pointers.row(old_row) != new_pointers.row(row) => {
+                Became::ProvenanceOnly
+            }
             Some(_) => Became::Unchanged,
         };
         visit(id, became)?;
     }
     let mut removed: Vec<usize> = old_rows.into_values().collect();
     removed.sort_unstable();
-    removed.into_iter().try_for_each(|row| visit(old_ids.value(row), Became::Removed(row)))
+    removed
+        .into_iter()
+        .try_for_each(|row| visit(old_ids.value(row), Became::Removed(row)))
 }
 
 #[derive(Default)]
 struct Comparison {
     max_examples: usize,
     total: DatasetDiff,
-    /// At most `max_examples` of each kind, so that the rare kind is not crowded out by the order of the parts.
+    /// At most `max_examples` of each kind, so that the rare kind is not crowded out by the order
+    /// of the parts.
     examples: BTreeMap<RecordChange, Vec<RecordDiff>>,
 }
 
@@ -319,12 +411,22 @@ impl Comparison {
                     if self.wants(RecordChange::Changed) {
                         let mut columns = Vec::new();
                         for name in &shared {
-                            let (from, to) = (text(before, name, old_row)?, text(after, name, row)?);
+                            let (from, to) =
+                                (text(before, name, old_row)?, text(after, name, row)?);
                             if from != to {
-                                columns.push(ColumnChange { column: name.clone(), from, to });
+                                columns.push(ColumnChange {
+                                    column: name.clone(),
+                                    from,
+                                    to,
+                                });
                             }
                         }
-                        self.keep(RecordDiff { record_id: id.to_owned(), change: RecordChange::Changed, columns, why: None });
+                        self.keep(RecordDiff {
+                            record_id: id.to_owned(),
+                            change: RecordChange::Changed,
+                            columns,
+                            why: None,
+                        });
                     }
                 }
                 Became::ProvenanceOnly => self.total.provenance_only += 1,
@@ -334,7 +436,13 @@ impl Comparison {
         })
     }
 
-    fn count(&mut self, change: RecordChange, record_id: &str, batch: &RecordBatch, row: usize) -> Result<()> {
+    fn count(
+        &mut self,
+        change: RecordChange,
+        record_id: &str,
+        batch: &RecordBatch,
+        row: usize,
+    ) -> Result<()> {
         match change {
             RecordChange::Added => self.total.added += 1,
             RecordChange::Removed => self.total.removed += 1,
@@ -344,13 +452,31 @@ impl Comparison {
             return Ok(());
         }
         let mut columns = Vec::new();
-        for field in batch.schema().fields().iter().filter(|field| is_value(field.name())) {
+        for field in batch
+            .schema()
+            .fields()
+            .iter()
+            .filter(|field| is_value(field.name()))
+        {
             if let Some(value) = text(batch, field.name(), row)? {
-                let (from, to) = if change == RecordChange::Removed { (Some(value), None) } else { (None, Some(value)) };
-                columns.push(ColumnChange { column: field.name().clone(), from, to });
+                let (from, to) = if change == RecordChange::Removed {
+                    (Some(value), None)
+                } else {
+                    (None, Some(value))
+                };
+                columns.push(ColumnChange {
+                    column: field.name().clone(),
+                    from,
+                    to,
+                });
             }
         }
-        self.keep(RecordDiff { record_id: record_id.to_owned(), change, columns, why: None });
+        self.keep(RecordDiff {
+            record_id: record_id.to_owned(),
+            change,
+            columns,
+            why: None,
+        });
         Ok(())
     }
 
@@ -365,7 +491,13 @@ impl Comparison {
     /// Notes the columns that one side alone has, or has with another type.
     fn note_other_columns(&mut self, before: &RecordBatch, after: &RecordBatch) {
         let (old, new) = (before.schema(), after.schema());
-        let only = |of: &Schema, other: &Schema| of.fields().iter().filter(|field| !has(other, field)).map(|field| field.name().clone()).collect::<Vec<_>>();
+        let only = |of: &Schema, other: &Schema| {
+            of.fields()
+                .iter()
+                .filter(|field| !has(other, field))
+                .map(|field| field.name().clone())
+                .collect::<Vec<_>>()
+        };
         self.total.columns_removed.extend(only(&old, &new));
         self.total.columns_added.extend(only(&new, &old));
     }
@@ -376,24 +508,56 @@ fn is_value(column: &str) -> bool {
 }
 
 fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
-    batch.column_by_name("record_id").and_then(|ids| ids.as_any().downcast_ref()).ok_or_else(|| Error::store("the part has no record ids"))
+    batch
+        .column_by_name("record_id")
+        .and_then(|ids| ids.as_any().downcast_ref())
+        .ok_or_else(|| Error::store("the part has no record ids"))
 }
 
-/// The columns of both sides as bytes that are equal exactly when the values are. A column that was stored otherwise, as pointers were
-/// before their numbers were signed, is compared as the later release stores it.
+/// The columns of both sides as bytes that are equal exactly when the values are. A column that was
+/// stored otherwise, as pointers were before their numbers were signed, is compared as the later
+/// release stores it.
 fn rows_of(before: &RecordBatch, after: &RecordBatch, names: &[String]) -> Result<(Rows, Rows)> {
-    let columns = |batch: &RecordBatch| -> Vec<ArrayRef> { names.iter().filter_map(|name| batch.column_by_name(name).cloned()).collect() };
+    let columns = |batch: &RecordBatch| -> Vec<ArrayRef> {
+        names
+            .iter()
+            .filter_map(|name| batch.column_by_name(name).cloned())
+            .collect()
+    };
     let (old, new) = (columns(before), columns(after));
-    let strict = CastOptions { safe: false, ..CastOptions::default() };
-    let old = old.iter().zip(&new).map(|(old, new)| Ok(cast_with_options(old, new.data_type(), &strict)?)).collect::<Result<Vec<_>>>()?;
-    let converter = RowConverter::new(new.iter().map(|column| SortField::new(column.data_type().clone())).collect())?;
-    Ok((converter.convert_columns(&old)?, converter.convert_columns(&new)?))
+    let strict = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    let old = old
+        .iter()
+        .zip(&new)
+        .map(|(old, new)| Ok(cast_with_options(old, new.data_type(), &strict)?))
+        .collect::<Result<Vec<_>>>()?;
+    let converter = RowConverter::new(
+        new.iter()
+            .map(|column| SortField::new(column.data_type().clone()))
+            .collect(),
+    )?;
+    Ok((
+        converter.convert_columns(&old)?,
+        converter.convert_columns(&new)?,
+    ))
 }
 
 fn text(batch: &RecordBatch, column: &str, row: usize) -> Result<Option<String>> {
-    let Some(cells) = batch.column_by_name(column).filter(|cells| cells.is_valid(row)) else { return Ok(None) };
-    let text = ArrayFormatter::try_new(cells, &FormatOptions::default())?.value(row).try_to_string()?;
+    let Some(cells) = batch
+        .column_by_name(column)
+        .filter(|cells| cells.is_valid(row))
+    else {
+        return Ok(None);
+    };
+    let text = ArrayFormatter::try_new(cells, &FormatOptions::default())?
+        .value(row)
+        .try_to_string()?;
     // A whole number is written as answers write it: 19652, not 19652.0.
-    let whole = Some(&text).filter(|_| cells.data_type().is_floating() || cells.data_type().is_decimal()).and_then(|text| text.strip_suffix(".0"));
+    let whole = Some(&text)
+        .filter(|_| cells.data_type().is_floating() || cells.data_type().is_decimal())
+        .and_then(|text| text.strip_suffix(".0"));
     Ok(Some(whole.map_or_else(|| text.clone(), str::to_owned)))
 }

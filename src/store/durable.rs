@@ -1,4 +1,5 @@
-//! Writes that survive a loss of power: the file's bytes first, then the folder entry that names them.
+//! Writes that survive a loss of power: the file's bytes first, then the folder entry that names
+//! them.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,7 +14,9 @@ use pubdata_core::error::{IoExt, Result};
 /// # Errors
 /// `Store`, when the folder cannot be opened or synced.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|file| file.sync_all()).at("make durable", folder)
+    File::open(folder)
+        .and_then(|file| file.sync_all())
+        .at("make durable", folder)
 }
 
 /// Makes a folder and those above it, each entry durable.
@@ -21,9 +24,15 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 /// # Errors
 /// `Store`, when one cannot be made or synced.
 pub fn create_folder(folder: &Path) -> Result<()> {
-    let missing: Vec<&Path> = folder.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+    let missing: Vec<&Path> = folder
+        .ancestors()
+        .take_while(|ancestor| !ancestor.exists())
+        .collect();
     std::fs::create_dir_all(folder).at("create folder", folder)?;
-    missing.iter().filter_map(|made| made.parent()).try_for_each(sync_folder)
+    missing
+        .iter()
+        .filter_map(|made| made.parent())
+        .try_for_each(sync_folder)
 }
 
 /// Writes a whole file under a temporary name and renames it: a reader sees all of it or none.
@@ -31,12 +40,20 @@ pub fn create_folder(folder: &Path) -> Result<()> {
 /// # Errors
 /// `Store`, when it cannot be written, synced or renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    // Two threads may write the same file: each has a temporary one of its own, of which the last to be renamed stays.
+    // Two threads may write the same file: each has a temporary one of its own, of which the last
+    // to be renamed stays.
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.part", WRITTEN.fetch_add(1, Ordering::Relaxed) % 16));
+    temporary.push(format!(
+        ".{}.part",
+        WRITTEN.fetch_add(1, Ordering::Relaxed) % 16
+    ));
     let temporary = PathBuf::from(temporary);
-    let written = open_with(OpenOptions::new().create(true).truncate(true).write(true), &temporary).and_then(|mut file| {
+    let written = open_with(
+        OpenOptions::new().create(true).truncate(true).write(true),
+        &temporary,
+    )
+    .and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });

@@ -1,4 +1,5 @@
-//! Opens files of ours, which are regular files. Whoever opens a named pipe waits for another process, perhaps for ever, and a device has no end.
+//! Opens files of ours, which are regular files. Whoever opens a named pipe waits for another
+//! process, perhaps for ever, and a device has no end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -25,7 +26,8 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what somebody else may have sent: a file, a pipe or a device, of a bounded number of bytes.
+/// Reads what somebody else may have sent: a file, a pipe or a device, of a bounded number of
+/// bytes.
 ///
 /// # Errors
 /// As [`Read::read`]; `InvalidData`, when it has more bytes.
@@ -33,28 +35,41 @@ pub fn read_at_most(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(io::Error::new(ErrorKind::InvalidData, format!("it has more than {most} bytes")));
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            format!("it has more than {most} bytes"),
+        ));
     }
     Ok(bytes)
 }
 
 /// Opens a regular file as the options say.
 pub(super) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // A pipe opens at once, and shows what it is before a byte is read. Regular files know no such flag.
+    // A pipe opens at once, and shows what it is before a byte is read. Regular files know no such
+    // flag.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, OFlags::NONBLOCK.bits().cast_signed());
     let file = match options.open(path) {
         // A pipe that nobody reads cannot be opened for writing so, nor a socket at all.
-        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Err(no_file()),
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+            return Err(no_file());
+        }
         file => file?,
     };
     let metadata = file.metadata()?;
-    if metadata.is_file() || metadata.is_dir() { Ok(file) } else { Err(no_file()) }
+    if metadata.is_file() || metadata.is_dir() {
+        Ok(file)
+    } else {
+        Err(no_file())
+    }
 }
 
 /// What is said of a pipe, a socket or a device in the place of a file.
 fn no_file() -> io::Error {
-    io::Error::new(ErrorKind::NotSeekable, "it is a named pipe, a socket or a device, not a file")
+    io::Error::new(
+        ErrorKind::NotSeekable,
+        "it is a named pipe, a socket or a device, not a file",
+    )
 }
 
 #[cfg(test)]
@@ -64,7 +79,13 @@ mod tests {
     /// A named pipe in a folder.
     fn pipe(folder: &Path) -> std::path::PathBuf {
         let path = folder.join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
         path
     }
 
@@ -74,19 +95,40 @@ mod tests {
         let (pipe, socket) = (pipe(folder.path()), folder.path().join("socket"));
         let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         for path in [&pipe, &socket, Path::new("/dev/zero")] {
-            assert_eq!(read_file(path).unwrap_err().kind(), ErrorKind::NotSeekable, "{}", path.display());
-            let written = open_with(OpenOptions::new().create(true).truncate(false).write(true), path);
-            assert_eq!(written.unwrap_err().kind(), ErrorKind::NotSeekable, "{}", path.display());
+            assert_eq!(
+                read_file(path).unwrap_err().kind(),
+                ErrorKind::NotSeekable,
+                "{}",
+                path.display()
+            );
+            let written = open_with(
+                OpenOptions::new().create(true).truncate(false).write(true),
+                path,
+            );
+            assert_eq!(
+                written.unwrap_err().kind(),
+                ErrorKind::NotSeekable,
+                "{}",
+                path.display()
+            );
         }
         let file = folder.path().join("file");
         std::fs::write(&file, "text").unwrap();
         assert_eq!(read_file(&file).unwrap(), b"text");
-        assert_eq!(read_file(&folder.path().join("absent")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            read_file(&folder.path().join("absent")).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
     }
 
     #[test]
     fn what_has_no_end_is_read_no_further_than_its_bound() {
-        assert_eq!(read_at_most(io::repeat(0), 1 << 20).unwrap_err().to_string(), "it has more than 1048576 bytes");
+        assert_eq!(
+            read_at_most(io::repeat(0), 1 << 20)
+                .unwrap_err()
+                .to_string(),
+            "it has more than 1048576 bytes"
+        );
         assert_eq!(read_at_most(&b"four"[..], 4).unwrap(), b"four");
     }
 }

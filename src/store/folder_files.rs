@@ -1,5 +1,5 @@
-//! Reads the files of a store that is a folder. They are opened so that nobody waits for another process, and read in a time in which every disk that
-//! works has answered.
+//! Reads the files of a store that is a folder. They are opened so that nobody waits for another
+//! process, and read in a time in which every disk that works has answered.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,27 +20,37 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// Reads a file; none when there is none.
 pub(super) async fn read(path: PathBuf) -> Result<Option<Bytes>> {
-    let Some((mut file, size_bytes)) = open(&path).await? else { return Ok(None) };
+    let Some((mut file, size_bytes)) = open(&path).await? else {
+        return Ok(None);
+    };
     let read = move || {
         let mut bytes = Vec::with_capacity(usize::try_from(size_bytes).unwrap_or(0));
         file.read_to_end(&mut bytes).map(|_| bytes)
     };
-    in_time(&path, size_bytes, read).await.map(|bytes| Some(bytes.into()))
+    in_time(&path, size_bytes, read)
+        .await
+        .map(|bytes| Some(bytes.into()))
 }
 
 /// Reads bytes of a file.
 pub(super) async fn read_range(path: PathBuf, range: Range<u64>) -> Result<Bytes> {
-    Ok(read_ranges(path, std::slice::from_ref(&range)).await?.pop().unwrap_or_default())
+    Ok(read_ranges(path, std::slice::from_ref(&range))
+        .await?
+        .pop()
+        .unwrap_or_default())
 }
 
 /// Reads ranges of a file.
 pub(super) async fn read_ranges(path: PathBuf, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-    let Some((file, _)) = open(&path).await? else { return Err(io::Error::from(io::ErrorKind::NotFound)).at("read", &path) };
+    let Some((file, _)) = open(&path).await? else {
+        return Err(io::Error::from(io::ErrorKind::NotFound)).at("read", &path);
+    };
     let (ranges, size_bytes) = (ranges.to_vec(), ranges.iter().map(length).sum());
     let read = move || {
         let read = |range: &Range<u64>| {
             let mut bytes = vec![0; usize::try_from(length(range)).map_err(io::Error::other)?];
-            file.read_exact_at(&mut bytes, range.start).map(|()| Bytes::from(bytes))
+            file.read_exact_at(&mut bytes, range.start)
+                .map(|()| Bytes::from(bytes))
         };
         ranges.iter().map(read).collect()
     };
@@ -48,12 +58,20 @@ pub(super) async fn read_ranges(path: PathBuf, ranges: &[Range<u64>]) -> Result<
 }
 
 /// Gives the bytes of a file piece by piece; false when there is none.
-pub(super) async fn read_pieces(path: PathBuf, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-    let Some((file, _)) = open(&path).await? else { return Ok(false) };
+pub(super) async fn read_pieces(
+    path: PathBuf,
+    mut take: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<bool> {
+    let Some((file, _)) = open(&path).await? else {
+        return Ok(false);
+    };
     let (mut file, mut piece) = (file, vec![0; PIECE_BYTES]);
     loop {
         let length;
-        (file, piece, length) = in_time(&path, 0, move || file.read(&mut piece).map(|length| (file, piece, length))).await?;
+        (file, piece, length) = in_time(&path, 0, move || {
+            file.read(&mut piece).map(|length| (file, piece, length))
+        })
+        .await?;
         if length == 0 {
             return Ok(true);
         }
@@ -88,13 +106,24 @@ async fn open(path: &Path) -> Result<Option<(File, u64)>> {
 }
 
 /// Does work on another thread, which stays behind where the disk does not answer.
-async fn in_time<T: Send + 'static>(path: &Path, size_bytes: u64, work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
+async fn in_time<T: Send + 'static>(
+    path: &Path,
+    size_bytes: u64,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T> {
     let patience = PATIENCE + Duration::from_secs(size_bytes >> 20);
     match tokio::time::timeout(patience, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(done)) => done.at("read", path),
-        Ok(Err(error)) => Err(Error::store(format!("reading {} was stopped: {error}", path.display()))),
-        Err(_) => Err(Error::store(format!("cannot read {}: the disk has not answered for {} s", path.display(), patience.as_secs()))
-            .hint("look at the disk, or at the network that it is reached by; then run again")),
+        Ok(Err(error)) => Err(Error::store(format!(
+            "reading {} was stopped: {error}",
+            path.display()
+        ))),
+        Err(_) => Err(Error::store(format!(
+            "cannot read {}: the disk has not answered for {} s",
+            path.display(),
+            patience.as_secs()
+        ))
+        .hint("look at the disk, or at the network that it is reached by; then run again")),
     }
 }
 
@@ -110,20 +139,41 @@ mod tests {
     async fn what_is_read_of_a_file_is_what_stands_there() {
         let folder = tempfile::tempdir().unwrap();
         let (path, absent) = (folder.path().join("file"), folder.path().join("absent"));
-        let content: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
+        let content: Vec<u8> = (0..3_000_000_u32)
+            .map(|number| (number % 251) as u8)
+            .collect();
         std::fs::write(&path, &content).unwrap();
         assert_eq!(read(path.clone()).await.unwrap().unwrap(), content);
-        assert_eq!(read_ranges(path.clone(), &[5..9, 0..0, 2_999_999..3_000_000]).await.unwrap(), [&content[5..9], &[], &content[2_999_999..]]);
-        assert!(read_range(path.clone(), 2_999_999..3_000_001).await.is_err(), "beyond its end");
+        assert_eq!(
+            read_ranges(path.clone(), &[5..9, 0..0, 2_999_999..3_000_000])
+                .await
+                .unwrap(),
+            [&content[5..9], &[], &content[2_999_999..]]
+        );
+        assert!(
+            read_range(path.clone(), 2_999_999..3_000_001)
+                .await
+                .is_err(),
+            "beyond its end"
+        );
         let mut pieces = Vec::new();
         let take = |piece: &[u8]| {
             pieces.extend_from_slice(piece);
             Ok(())
         };
         assert!(read_pieces(path.clone(), take).await.unwrap());
-        assert_eq!((pieces, size(path).await.unwrap()), (content, Some(3_000_000)));
+        assert_eq!(
+            (pieces, size(path).await.unwrap()),
+            (content, Some(3_000_000))
+        );
         for absent in [absent, folder.path().to_owned()] {
-            assert_eq!((read(absent.clone()).await.unwrap(), size(absent.clone()).await.unwrap()), (None, None));
+            assert_eq!(
+                (
+                    read(absent.clone()).await.unwrap(),
+                    size(absent.clone()).await.unwrap()
+                ),
+                (None, None)
+            );
             assert!(!read_pieces(absent, |_| Ok(())).await.unwrap());
         }
     }

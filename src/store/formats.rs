@@ -1,4 +1,5 @@
-//! Which formats the files of a home and of a store of releases have, and what this program does with each.
+//! Which formats the files of a home and of a store of releases have, and what this program does
+//! with each.
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
@@ -9,8 +10,9 @@ use serde::Serialize;
 
 use super::home::HOME_FORMAT_VERSION;
 use super::{
-    ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home, LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest,
-    PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, files, keys, seen_logs, snapshots,
+    ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home,
+    LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Releases,
+    UNRENEWED_FORMAT_VERSION, copies, events, files, keys, seen_logs, snapshots,
 };
 use pubdata_core::error::{IoExt, Result};
 
@@ -54,7 +56,13 @@ enum Kind {
 
 type Versions = BTreeMap<u32, u64>;
 
-fn report(name: &'static str, place: &'static str, newest: u32, kind: Kind, found: Versions) -> FormatReport {
+fn report(
+    name: &'static str,
+    place: &'static str,
+    newest: u32,
+    kind: Kind,
+    found: Versions,
+) -> FormatReport {
     let is_read = found.keys().all(|version| (1..=newest).contains(version));
     let treatment = match (found.is_empty(), is_read, kind) {
         (true, ..) => Treatment::Absent,
@@ -62,7 +70,13 @@ fn report(name: &'static str, place: &'static str, newest: u32, kind: Kind, foun
         (_, false, Kind::Kept) => Treatment::Refused,
         (_, false, Kind::Made) => Treatment::MadeAgain,
     };
-    FormatReport { name, place, newest, found, treatment }
+    FormatReport {
+        name,
+        place,
+        newest,
+        found,
+        treatment,
+    }
 }
 
 /// The newest formats of what is in no release yet.
@@ -77,41 +91,156 @@ pub struct StagedFormats {
 ///
 /// # Errors
 /// `Store`, when a folder or the store cannot be read.
-pub async fn formats(home: &Home, releases: &Releases, staged: StagedFormats) -> Result<Vec<FormatReport>> {
+pub async fn formats(
+    home: &Home,
+    releases: &Releases,
+    staged: StagedFormats,
+) -> Result<Vec<FormatReport>> {
     let state = home.state_dir();
     let (mut manifests, mut parts) = (Versions::new(), Versions::new());
     for id in releases.list().await? {
         let bytes = releases.manifest_bytes(&id).await?;
         count(&mut manifests, &bytes);
         if let Ok(manifest) = Manifest::from_json(&bytes) {
-            manifest.tasks.values().for_each(|task| *parts.entry(task.part_format()).or_insert(0) += 1);
+            manifest
+                .tasks
+                .values()
+                .for_each(|task| *parts.entry(task.part_format()).or_insert(0) += 1);
         }
     }
-    let (channels, unrenewed) = (of_folder(releases, "channels").await?, of_folder(releases, "unrenewed").await?);
-    let (plans, receipts) = (of_folder(releases, "plans").await?, of_named(releases, "staging", "unit.json").await?);
+    let (channels, unrenewed) = (
+        of_folder(releases, "channels").await?,
+        of_folder(releases, "unrenewed").await?,
+    );
+    let (plans, receipts) = (
+        of_folder(releases, "plans").await?,
+        of_named(releases, "staging", "unit.json").await?,
+    );
     let segments = files_below(&home.stream_dir().join("log"))?;
     let mut reports = vec![
         // A newer one is refused when it is opened.
-        report("home", "", HOME_FORMAT_VERSION, Kind::Kept, [(HOME_FORMAT_VERSION, 1)].into()),
-        report("ledger", "ledger.jsonl", LEDGER_FORMAT_VERSION, Kind::Kept, of_lines(&home.ledger_file())?),
-        report("acceptances", "accepted.jsonl", ACCEPTANCE_FORMAT_VERSION, Kind::Kept, of_lines(&home.accepted_file())?),
-        report("API keys", "keys.json", keys::FORMAT_VERSION, Kind::Kept, of_files(&[home.keys_file()])?),
-        report("channels", "channels/", CHANNEL_FORMAT_VERSION, Kind::Kept, channels),
-        report("what was not renewed", "unrenewed/", UNRENEWED_FORMAT_VERSION, Kind::Made, unrenewed),
-        report("manifests", "releases/*/manifest.json", MANIFEST_FORMAT_VERSION, Kind::Kept, manifests),
-        report("parts of builds", "releases/*/*/*.parquet", PART_FORMAT_VERSION, Kind::Kept, parts),
-        report("logs of servers", "seen-logs/", seen_logs::SEEN_LOG_FORMAT_VERSION, Kind::Kept, of_files(&seen_logs::files(home)?)?),
-        report("event log", "stream/log/", EVENT_FORMAT_VERSION, Kind::Kept, of_first_lines(&segments)?),
-        report("state of the feeds", "stream/state.json", events::STATE_FORMAT_VERSION, Kind::Kept, of_files(&[home.stream_dir().join("state.json")])?),
-        report("state of URLs", "state/urls/", snapshots::URL_STATE_FORMAT_VERSION, Kind::Made, of_files(&files_below(&state.join("urls"))?)?),
-        report("copies of parts", "state/tables/", copies::FORMAT_VERSION, Kind::Made, of_copies(&state.join("tables"))?),
+        report(
+            "home",
+            "",
+            HOME_FORMAT_VERSION,
+            Kind::Kept,
+            [(HOME_FORMAT_VERSION, 1)].into(),
+        ),
+        report(
+            "ledger",
+            "ledger.jsonl",
+            LEDGER_FORMAT_VERSION,
+            Kind::Kept,
+            of_lines(&home.ledger_file())?,
+        ),
+        report(
+            "acceptances",
+            "accepted.jsonl",
+            ACCEPTANCE_FORMAT_VERSION,
+            Kind::Kept,
+            of_lines(&home.accepted_file())?,
+        ),
+        report(
+            "API keys",
+            "keys.json",
+            keys::FORMAT_VERSION,
+            Kind::Kept,
+            of_files(&[home.keys_file()])?,
+        ),
+        report(
+            "channels",
+            "channels/",
+            CHANNEL_FORMAT_VERSION,
+            Kind::Kept,
+            channels,
+        ),
+        report(
+            "what was not renewed",
+            "unrenewed/",
+            UNRENEWED_FORMAT_VERSION,
+            Kind::Made,
+            unrenewed,
+        ),
+        report(
+            "manifests",
+            "releases/*/manifest.json",
+            MANIFEST_FORMAT_VERSION,
+            Kind::Kept,
+            manifests,
+        ),
+        report(
+            "parts of builds",
+            "releases/*/*/*.parquet",
+            PART_FORMAT_VERSION,
+            Kind::Kept,
+            parts,
+        ),
+        report(
+            "logs of servers",
+            "seen-logs/",
+            seen_logs::SEEN_LOG_FORMAT_VERSION,
+            Kind::Kept,
+            of_files(&seen_logs::files(home)?)?,
+        ),
+        report(
+            "event log",
+            "stream/log/",
+            EVENT_FORMAT_VERSION,
+            Kind::Kept,
+            of_first_lines(&segments)?,
+        ),
+        report(
+            "state of the feeds",
+            "stream/state.json",
+            events::STATE_FORMAT_VERSION,
+            Kind::Kept,
+            of_files(&[home.stream_dir().join("state.json")])?,
+        ),
+        report(
+            "state of URLs",
+            "state/urls/",
+            snapshots::URL_STATE_FORMAT_VERSION,
+            Kind::Made,
+            of_files(&files_below(&state.join("urls"))?)?,
+        ),
+        report(
+            "copies of parts",
+            "state/tables/",
+            copies::FORMAT_VERSION,
+            Kind::Made,
+            of_copies(&state.join("tables"))?,
+        ),
         report("plans", "plans/", staged.plan, Kind::Made, plans),
-        report("receipts of units", "staging/*/*/unit.json", staged.receipt, Kind::Made, receipts),
-        report("staged builds", "staging/", staged.build, Kind::Made, of_files(&named(&files_below(&home.staging_dir())?, "build.json"))?),
+        report(
+            "receipts of units",
+            "staging/*/*/unit.json",
+            staged.receipt,
+            Kind::Made,
+            receipts,
+        ),
+        report(
+            "staged builds",
+            "staging/",
+            staged.build,
+            Kind::Made,
+            of_files(&named(&files_below(&home.staging_dir())?, "build.json"))?,
+        ),
     ];
     if !releases.store.is_home(home) {
-        reports.push(report("API keys of the store", "keys/", keys::FORMAT_VERSION, Kind::Kept, of_folder(releases, "keys").await?));
-        reports.push(report("event log of the store", "stream/log/", EVENT_FORMAT_VERSION, Kind::Made, of_batches(releases).await?));
+        reports.push(report(
+            "API keys of the store",
+            "keys/",
+            keys::FORMAT_VERSION,
+            Kind::Kept,
+            of_folder(releases, "keys").await?,
+        ));
+        reports.push(report(
+            "event log of the store",
+            "stream/log/",
+            EVENT_FORMAT_VERSION,
+            Kind::Made,
+            of_batches(releases).await?,
+        ));
     }
     Ok(reports)
 }
@@ -123,7 +252,13 @@ async fn of_folder(releases: &Releases, folder: &str) -> Result<Versions> {
 /// Of the files of a folder whose names end so.
 async fn of_named(releases: &Releases, folder: &str, ending: &str) -> Result<Versions> {
     let mut versions = Versions::new();
-    for file in releases.store.list(&Path::from(folder)).await?.into_iter().filter(|file| file.key.ends_with(ending)) {
+    for file in releases
+        .store
+        .list(&Path::from(folder))
+        .await?
+        .into_iter()
+        .filter(|file| file.key.ends_with(ending))
+    {
         if let Some(bytes) = releases.store.read(&Path::from(file.key)).await? {
             count(&mut versions, &bytes);
         }
@@ -135,16 +270,30 @@ async fn of_named(releases: &Releases, folder: &str, ending: &str) -> Result<Ver
 async fn of_batches(releases: &Releases) -> Result<Versions> {
     let mut versions = Versions::new();
     for file in releases.store.list(&Path::from("stream/log")).await? {
-        let batch = releases.store.read(&Path::from(file.key)).await?.unwrap_or_default();
-        let first = batch.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        *versions.entry(u32::from(serde_json::from_slice::<events::Line>(first).is_ok())).or_insert(0) += 1;
+        let batch = releases
+            .store
+            .read(&Path::from(file.key))
+            .await?
+            .unwrap_or_default();
+        let first = batch
+            .split(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        *versions
+            .entry(u32::from(
+                serde_json::from_slice::<events::Line>(first).is_ok(),
+            ))
+            .or_insert(0) += 1;
     }
     Ok(versions)
 }
 
 fn count(versions: &mut Versions, bytes: &[u8]) {
     let value: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
-    let version = value["format_version"].as_u64().and_then(|version| u32::try_from(version).ok()).unwrap_or(0);
+    let version = value["format_version"]
+        .as_u64()
+        .and_then(|version| u32::try_from(version).ok())
+        .unwrap_or(0);
     *versions.entry(version).or_insert(0) += 1;
 }
 
@@ -166,7 +315,9 @@ fn of_lines(path: &FilePath) -> Result<Versions> {
         read => read.at("read", path)?,
     };
     let mut versions = Versions::new();
-    text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).for_each(|line| count(&mut versions, line));
+    text.split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"))
+        .for_each(|line| count(&mut versions, line));
     Ok(versions)
 }
 
@@ -175,7 +326,10 @@ fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
     let mut versions = Versions::new();
     for path in paths {
         let text = files::read_file(path).at("read", path)?;
-        count(&mut versions, text.split(|byte| *byte == b'\n').next().unwrap_or_default());
+        count(
+            &mut versions,
+            text.split(|byte| *byte == b'\n').next().unwrap_or_default(),
+        );
     }
     Ok(versions)
 }
@@ -183,11 +337,19 @@ fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
 /// The name of a copy says its form; of another form nothing is read.
 fn of_copies(folder: &FilePath) -> Result<Versions> {
     let copies = files_below(folder)?.len() as u64;
-    Ok(if copies == 0 { Versions::new() } else { [(copies::FORMAT_VERSION, copies)].into() })
+    Ok(if copies == 0 {
+        Versions::new()
+    } else {
+        [(copies::FORMAT_VERSION, copies)].into()
+    })
 }
 
 fn named(paths: &[PathBuf], name: &str) -> Vec<PathBuf> {
-    paths.iter().filter(|path| path.file_name().is_some_and(|own| own == name)).cloned().collect()
+    paths
+        .iter()
+        .filter(|path| path.file_name().is_some_and(|own| own == name))
+        .cloned()
+        .collect()
 }
 
 /// All files below a folder, sorted; none when there is no folder.
@@ -201,7 +363,11 @@ fn files_below(folder: &FilePath) -> Result<Vec<PathBuf>> {
         };
         for entry in entries {
             let path = entry.at("read folder", &folder)?.path();
-            if path.is_dir() { open.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                files.push(path)
+            }
         }
     }
     files.sort();

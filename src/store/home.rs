@@ -1,4 +1,5 @@
-//! The paths of the folder that an installation works in, and the lock that lets one run at a time change it.
+//! The paths of the folder that an installation works in, and the lock that lets one run at a time
+//! change it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,8 +11,8 @@ use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 /// Name of the file with an operator's settings, in the home.
 pub const SETTINGS_FILE: &str = "pubdata.toml";
 
-/// Format of the home as a whole, which says where which file lies. A home without `home.json` has the first; no program has written another yet, and all
-/// refuse a newer one.
+/// Format of the home as a whole, which says where which file lies. A home without `home.json` has
+/// the first; no program has written another yet, and all refuse a newer one.
 pub(super) const HOME_FORMAT_VERSION: u32 = 1;
 
 const LOOKS: u32 = 20;
@@ -40,8 +41,20 @@ pub struct Home {
 }
 
 /// What of a home is there as soon as anything was written into it.
-const OF_A_HOME: [&str; 12] =
-    ["snapshots", "releases", "channels", "state", "runs", "stream", "seen-logs", "ledger.jsonl", "accepted.jsonl", "keys.json", "home.json", SETTINGS_FILE];
+const OF_A_HOME: [&str; 12] = [
+    "snapshots",
+    "releases",
+    "channels",
+    "state",
+    "runs",
+    "stream",
+    "seen-logs",
+    "ledger.jsonl",
+    "accepted.jsonl",
+    "keys.json",
+    "home.json",
+    SETTINGS_FILE,
+];
 
 /// Held by the one run that may change the home; released when dropped or when the process dies.
 #[derive(Debug)]
@@ -100,7 +113,9 @@ impl Home {
 
     /// What a run has told as OpenLineage events.
     pub fn lineage_file(&self, run_id: &str) -> PathBuf {
-        self.root.join("runs").join(format!("{run_id}.openlineage.jsonl"))
+        self.root
+            .join("runs")
+            .join(format!("{run_id}.openlineage.jsonl"))
     }
 
     pub fn ledger_file(&self) -> PathBuf {
@@ -131,20 +146,35 @@ impl Home {
     /// # Errors
     /// `Store`, when the folder cannot be made.
     pub fn scratch(&self, name: &str) -> Result<Self> {
-        let scratch = Self { root: self.root.join("scratch").join(name) };
+        let scratch = Self {
+            root: self.root.join("scratch").join(name),
+        };
         scratch.remove()?;
         Self::open(&scratch.root)
     }
 
-    /// A home as [`Home::scratch`] makes it, of this process alone. Those of processes that are gone are removed: their names end with their numbers.
+    /// A home as [`Home::scratch`] makes it, of this process alone. Those of processes that are
+    /// gone are removed: their names end with their numbers.
     ///
     /// # Errors
     /// `Store`, when the folder cannot be made.
     pub fn scratch_of_process(&self, name: &str) -> Result<Self> {
-        for entry in std::fs::read_dir(self.root.join("scratch")).into_iter().flatten().flatten() {
-            let process = entry.file_name().to_string_lossy().rsplit('-').next().and_then(|process| process.parse::<u32>().ok());
+        for entry in std::fs::read_dir(self.root.join("scratch"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let process = entry
+                .file_name()
+                .to_string_lossy()
+                .rsplit('-')
+                .next()
+                .and_then(|process| process.parse::<u32>().ok());
             // Of a system without this folder nothing is known: all stay.
-            let is_gone = |process: u32| Path::new("/proc/self").exists() && !Path::new("/proc").join(process.to_string()).exists();
+            let is_gone = |process: u32| {
+                Path::new("/proc/self").exists()
+                    && !Path::new("/proc").join(process.to_string()).exists()
+            };
             if process.is_some_and(is_gone) {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
@@ -157,30 +187,49 @@ impl Home {
     /// # Errors
     /// `Store`, when it cannot be removed, or is not a scratch home.
     pub fn remove(&self) -> Result<()> {
-        if !self.root.parent().is_some_and(|parent| parent.ends_with("scratch")) {
-            return Err(Error::store(format!("{} is not a scratch folder", self.root.display())));
+        if !self
+            .root
+            .parent()
+            .is_some_and(|parent| parent.ends_with("scratch"))
+        {
+            return Err(Error::store(format!(
+                "{} is not a scratch folder",
+                self.root.display()
+            )));
         }
         match std::fs::remove_dir_all(&self.root) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("remove folder", &self.root),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).at("remove folder", &self.root)
+            }
             _ => Ok(()),
         }
     }
 
-    /// Takes the run lock. Waits a tenth of a second at the most: someone who only looks ([`Home::is_running`]) lets go at once.
+    /// Takes the run lock. Waits a tenth of a second at the most: someone who only looks
+    /// ([`Home::is_running`]) lets go at once.
     ///
     /// # Errors
-    /// `Busy`, when another run holds it; the operating system frees it when that process ends, however it ends.
+    /// `Busy`, when another run holds it; the operating system frees it when that process ends,
+    /// however it ends.
     pub fn lock(&self) -> Result<RunLock> {
         let (path, file) = self.lock_file()?;
         for _ in 0..LOOKS {
             match file.try_lock() {
                 Ok(()) => return Ok(RunLock { _file: file }),
                 Err(TryLockError::WouldBlock) => std::thread::park_timeout(BETWEEN_LOOKS),
-                Err(TryLockError::Error(error)) => return Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
+                Err(TryLockError::Error(error)) => {
+                    return Err(Error::store(format!(
+                        "cannot lock {}: {error}",
+                        path.display()
+                    )));
+                }
             }
         }
-        Err(Error::new(ErrorKind::Busy, format!("another run holds the lock {}", path.display()))
-            .hint("wait for it to end; `pubdata status` shows what it does"))
+        Err(Error::new(
+            ErrorKind::Busy,
+            format!("another run holds the lock {}", path.display()),
+        )
+        .hint("wait for it to end; `pubdata status` shows what it does"))
     }
 
     /// Whether a run is under way.
@@ -197,13 +246,20 @@ impl Home {
         match file.try_lock_shared() {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(error)) => Err(Error::store(format!("cannot look at {}: {error}", path.display()))),
+            Err(TryLockError::Error(error)) => Err(Error::store(format!(
+                "cannot look at {}: {error}",
+                path.display()
+            ))),
         }
     }
 
     fn lock_file(&self) -> Result<(PathBuf, File)> {
         let path = self.root.join("lock");
-        let file = files::open_with(OpenOptions::new().create(true).truncate(false).write(true), &path).at("open", &path)?;
+        let file = files::open_with(
+            OpenOptions::new().create(true).truncate(false).write(true),
+            &path,
+        )
+        .at("open", &path)?;
         Ok((path, file))
     }
 }
@@ -215,19 +271,34 @@ fn refuse_newer(root: &Path) -> Result<()> {
         read => read.at("read", &path)?,
     };
     let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
-        Error::store(format!("{} is damaged: {error}", path.display()))
-            .hint(format!("put it back from a backup; a home of pubdata {} has no such file", env!("CARGO_PKG_VERSION")))
+        Error::store(format!("{} is damaged: {error}", path.display())).hint(format!(
+            "put it back from a backup; a home of pubdata {} has no such file",
+            env!("CARGO_PKG_VERSION")
+        ))
     })?;
-    if value["format_version"].as_u64().is_some_and(|version| (1..=u64::from(HOME_FORMAT_VERSION)).contains(&version)) {
+    if value["format_version"]
+        .as_u64()
+        .is_some_and(|version| (1..=u64::from(HOME_FORMAT_VERSION)).contains(&version))
+    {
         return Ok(());
     }
     let (made_by, needed) = match value["pubdata_version"].as_str() {
-        Some(version) => (format!(", made by pubdata {version}"), format!("use pubdata {version} or a later one")),
-        None => (String::new(), "use the version of pubdata that wrote it, or a later one".to_owned()),
+        Some(version) => (
+            format!(", made by pubdata {version}"),
+            format!("use pubdata {version} or a later one"),
+        ),
+        None => (
+            String::new(),
+            "use the version of pubdata that wrote it, or a later one".to_owned(),
+        ),
     };
     let this = env!("CARGO_PKG_VERSION");
-    Err(Error::store(format!("the home {} has format {}{made_by}; pubdata {this} reads up to {HOME_FORMAT_VERSION}", root.display(), value["format_version"]))
-        .hint(needed))
+    Err(Error::store(format!(
+        "the home {} has format {}{made_by}; pubdata {this} reads up to {HOME_FORMAT_VERSION}",
+        root.display(),
+        value["format_version"]
+    ))
+    .hint(needed))
 }
 
 #[cfg(test)]

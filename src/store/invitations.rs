@@ -1,5 +1,6 @@
-//! Invitations: an operator decides what a key will permit, and whoever has the link makes it, once. They are kept beside the keys, by the digest of
-//! their token, so that one change of the file uses up an invitation and adds its key.
+//! Invitations: an operator decides what a key will permit, and whoever has the link makes it,
+//! once. They are kept beside the keys, by the digest of their token, so that one change of the
+//! file uses up an invitation and adds its key.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -16,7 +17,8 @@ pub(super) const MAX_OPEN: usize = 100;
 const RETAINED: SignedDuration = SignedDuration::from_hours(30 * 24);
 const TOKEN_PREFIX: &str = "pi_";
 
-/// What is kept of an invitation: everything but its token, of which only the SHA-256 digest is stored.
+/// What is kept of an invitation: everything but its token, of which only the SHA-256 digest is
+/// stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invitation {
     /// Names the invitation in lists and logs; not a secret.
@@ -68,8 +70,13 @@ impl Invitation {
     /// Why it cannot be used at `now`; none while it can.
     pub fn refusal(&self, now: Timestamp) -> Option<&'static str> {
         match self {
-            Self { revoked_at: Some(_), .. } => Some("the invitation was revoked"),
-            Self { used_at: Some(_), .. } => Some("the invitation was used already"),
+            Self {
+                revoked_at: Some(_),
+                ..
+            } => Some("the invitation was revoked"),
+            Self {
+                used_at: Some(_), ..
+            } => Some("the invitation was used already"),
             _ if !is_before(now, &self.expires_at) => Some("the invitation has expired"),
             _ => None,
         }
@@ -77,14 +84,25 @@ impl Invitation {
 
     /// Whether it ended so long ago that nobody asks for it.
     pub(super) fn is_forgotten(&self, now: Timestamp) -> bool {
-        let ended = self.revoked_at.as_ref().or(self.used_at.as_ref()).unwrap_or(&self.expires_at);
-        ended.parse::<Timestamp>().is_ok_and(|ended| now.duration_since(ended) > RETAINED)
+        let ended = self
+            .revoked_at
+            .as_ref()
+            .or(self.used_at.as_ref())
+            .unwrap_or(&self.expires_at);
+        ended
+            .parse::<Timestamp>()
+            .is_ok_and(|ended| now.duration_since(ended) > RETAINED)
     }
 
     /// The key that it offers.
     pub(super) fn key(&self, now: Timestamp) -> Result<NewKey> {
         let expires_at = expires_after(self.key_expires_in_days, now)?;
-        Ok(NewKey { name: self.name.clone(), scopes: self.scopes.clone(), plan: self.plan.clone(), expires_at })
+        Ok(NewKey {
+            name: self.name.clone(),
+            scopes: self.scopes.clone(),
+            plan: self.plan.clone(),
+            expires_at,
+        })
     }
 }
 
@@ -92,11 +110,15 @@ impl NewInvitation {
     /// Makes the invitation; nothing is stored.
     ///
     /// # Errors
-    /// `Config`, when no key could be made with it, or it grants the scope `admin`; `Store`, when the system gives no random numbers.
+    /// `Config`, when no key could be made with it, or it grants the scope `admin`; `Store`, when
+    /// the system gives no random numbers.
     pub(super) fn make(self, plans: &Plans, now: Timestamp) -> Result<CreatedInvitation> {
         if self.scopes.contains(&Scope::Admin) {
             let hint = "make such a key with `pubdata keys create` and hand it over yourself";
-            return Err(Error::config("an invitation grants no scope `admin`: whoever has the link makes the key").hint(hint));
+            return Err(Error::config(
+                "an invitation grants no scope `admin`: whoever has the link makes the key",
+            )
+            .hint(hint));
         }
         let (token, sha256) = new_secret(TOKEN_PREFIX)?;
         let entry = Invitation {

@@ -1,4 +1,5 @@
-//! The history of runs, and of the files that people imported or withdrew: one line each, in a file that only grows.
+//! The history of runs, and of the files that people imported or withdrew: one line each, in a file
+//! that only grows.
 
 use std::collections::BTreeMap;
 
@@ -120,6 +121,12 @@ pub fn read_ledger(home: &Home) -> Result<Vec<LedgerEntry>> {
 /// # Errors
 /// As for [`read_ledger`].
 pub fn last_word_on_import(home: &Home, snapshot: &Snapshot) -> Result<Option<LedgerEntry>> {
-    let is_of = |import: &ImportedFile| import.source_id == snapshot.source_id && import.url == snapshot.url && import.sha256 == snapshot.sha256;
-    Ok(read_ledger(home)?.into_iter().rfind(|entry| entry.import.as_ref().is_some_and(is_of)))
+    let is_of = |import: &ImportedFile| {
+        import.source_id == snapshot.source_id
+            && import.url == snapshot.url
+            && import.sha256 == snapshot.sha256
+    };
+    Ok(read_ledger(home)?
+        .into_iter()
+        .rfind(|entry| entry.import.as_ref().is_some_and(is_of)))
 }

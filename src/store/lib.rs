@@ -1,5 +1,5 @@
-//! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
-//! builds a path.
+//! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger.
+//! Nothing else in the program builds a path.
 
 mod acceptances;
 mod api_key;
@@ -46,7 +46,9 @@ mod told;
 mod unrenewed;
 mod word_counts;
 
-pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
+pub use acceptances::{
+    ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance,
+};
 pub use api_key::{ApiKey, CreatedKey, NewKey, PreviousSecret, Scope, expires_after};
 pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
@@ -54,13 +56,14 @@ pub use companions::{DATA_PACKAGE, delta_log_path};
 pub use copies::{Copies, Copy, MappedFile, of_all};
 pub use declared_texts::declared_path;
 pub use diff::{
-    CausedChanges, Causes, ColumnChange, DatasetDiff, PartRows, RecordCause, RecordChange, RecordDiff, RecordWhy, ReleaseDiff, changes_of_records, diff,
+    CausedChanges, Causes, ColumnChange, DatasetDiff, PartRows, RecordCause, RecordChange,
+    RecordDiff, RecordWhy, ReleaseDiff, changes_of_records, diff,
 };
 pub use disk_use::{DiskUse, disk_use, free_bytes};
 pub use durable::write_file;
 pub use events::{
-    EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
-    StreamFiling, last_event_at,
+    EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings,
+    FollowState, NewEvent, REPLAY, Reconciled, StreamEntity, StreamFiling, last_event_at,
 };
 pub use files::{open_file, read_at_most, read_file};
 pub use foreign_errors::parquet_error;
@@ -68,21 +71,35 @@ pub use formats::{FormatReport, StagedFormats, Treatment, formats};
 pub use home::{Home, RunLock, SETTINGS_FILE};
 pub use invitations::{CreatedInvitation, Invitation, NewInvitation};
 pub use keys::Keys;
-pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
+pub use ledger::{
+    IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN,
+    append_ledger, last_word_on_import, read_ledger,
+};
 pub use log_files::{remember_signed_note, signed_note};
-pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, OF_DATASET, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
+pub use manifest::{
+    BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, OF_DATASET, PART_FORMAT_VERSION, Part,
+    PartReport, TaskEntry, part_path,
+};
 pub use part_files::PartFiles;
 pub use partial::{Partial, PartialOf};
 pub use placed::{PlacedWork, staged_part_key};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
-pub use record::{FoundRecord, Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where, row_of_record};
+pub use record::{
+    FoundRecord, Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where,
+    row_of_record,
+};
 pub use releases::{IncompleteRelease, Releases};
 pub use replica::{Replica, SharedLog, change_keys, list_keys};
 pub use scratch::Scratch;
-pub use seen_logs::{LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log, seen_logs};
+pub use seen_logs::{
+    LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log,
+    seen_logs,
+};
 pub use shared::{SharedFile, SharedStore};
 pub use shared_snapshots::Taken;
-pub use snapshots::{FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot};
+pub use snapshots::{
+    FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot,
+};
 pub use staging::Staging;
 pub use temporary::TemporaryHome;
 pub use told::without_folders;
@@ -100,10 +117,15 @@ pub fn append_lines<T: serde::Serialize>(path: &std::path::Path, values: &[T]) -
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).at("create folder", folder)?;
     }
-    let mut file = std::io::BufWriter::new(files::open_with(std::fs::OpenOptions::new().create(true).append(true), path).at("open", path)?);
+    let mut file = std::io::BufWriter::new(
+        files::open_with(std::fs::OpenOptions::new().create(true).append(true), path)
+            .at("open", path)?,
+    );
     for value in values {
         let line = serde_json::to_vec(value).expect("findings are plain data");
-        file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", path)?;
+        file.write_all(&line)
+            .and_then(|()| file.write_all(b"\n"))
+            .at("write", path)?;
     }
     file.flush().at("write", path)
 }

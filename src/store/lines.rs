@@ -18,7 +18,15 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
     let is_new = !path.exists();
     let mut line = serde_json::to_vec(value).expect("a line is plain data");
     line.push(b'\n');
-    let mut file = files::open_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), path).at("open", path)?;
+    let mut file = files::open_with(
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true),
+        path,
+    )
+    .at("open", path)?;
     // Two commands at once append one after the other.
     file.lock().at("lock", path)?;
     let mut text = Vec::new();
@@ -36,7 +44,8 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
     }
 }
 
-/// Reads all lines, oldest first; none when there is no file. A last line that a killed process left half written is passed over.
+/// Reads all lines, oldest first; none when there is no file. A last line that a killed process
+/// left half written is passed over.
 ///
 /// # Errors
 /// `Store`, when a whole line is not of the form or of a newer format.
@@ -46,15 +55,27 @@ pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -
         read => read.at("read", path)?,
     };
     let mut values = Vec::new();
-    for (index, line) in text[..whole_lines(&text) as usize].split_inclusive(|byte| *byte == b'\n').enumerate() {
+    for (index, line) in text[..whole_lines(&text) as usize]
+        .split_inclusive(|byte| *byte == b'\n')
+        .enumerate()
+    {
         let damaged = |reason: String| {
             Error::store(format!("{}: line {}: {reason}", path.display(), index + 1))
                 .hint("put the file back from a backup, or take that line out: all others are read without it")
         };
-        let value: serde_json::Value = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
-        if value["format_version"].as_u64().is_none_or(|version| version > u64::from(newest_format)) {
-            let newer = format!("format {} is not one this program reads (1 to {newest_format})", value["format_version"]);
-            return Err(damaged(newer).hint("use the version of pubdata that wrote it, or a later one"));
+        let value: serde_json::Value =
+            serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
+        if value["format_version"]
+            .as_u64()
+            .is_none_or(|version| version > u64::from(newest_format))
+        {
+            let newer = format!(
+                "format {} is not one this program reads (1 to {newest_format})",
+                value["format_version"]
+            );
+            return Err(
+                damaged(newer).hint("use the version of pubdata that wrote it, or a later one")
+            );
         }
         values.push(serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?);
     }

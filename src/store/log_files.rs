@@ -1,4 +1,5 @@
-//! Where the seals of releases and the logs of channels are kept: a seal beside the manifest, a log beside the releases, which it outlives.
+//! Where the seals of releases and the logs of channels are kept: a seal beside the manifest, a log
+//! beside the releases, which it outlives.
 
 use bytes::Bytes;
 use object_store::path::Path;
@@ -19,7 +20,8 @@ impl Releases {
         self.store.read(&seal_key(id)).await
     }
 
-    /// Writes the file of a release's seal, in place of what may be there: it depends on the release alone.
+    /// Writes the file of a release's seal, in place of what may be there: it depends on the
+    /// release alone.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
@@ -30,10 +32,14 @@ impl Releases {
     /// How many leaves a channel's log had at each checkpoint, from the first to the last.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when the log cannot be listed.
+    /// `Config`, when the name is not one a channel can have; `Store`, when the log cannot be
+    /// listed.
     pub async fn log_sizes(&self, channel: &str) -> Result<Vec<u64>> {
         let files = self.store.list(&log_key(channel, "checkpoint")?).await?;
-        let mut sizes: Vec<u64> = files.iter().filter_map(|file| file.key.rsplit('/').next()?.parse().ok()).collect();
+        let mut sizes: Vec<u64> = files
+            .iter()
+            .filter_map(|file| file.key.rsplit('/').next()?.parse().ok())
+            .collect();
         sizes.sort_unstable();
         Ok(sizes)
     }
@@ -58,7 +64,12 @@ impl Releases {
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub async fn create_log_file(&self, channel: &str, name: &str, bytes: Bytes) -> Result<Option<Bytes>> {
+    pub async fn create_log_file(
+        &self,
+        channel: &str,
+        name: &str,
+        bytes: Bytes,
+    ) -> Result<Option<Bytes>> {
         self.store.create(&log_key(channel, name)?, bytes).await
     }
 }
@@ -92,5 +103,6 @@ fn seal_key(id: &ReleaseId) -> Path {
 
 fn log_key(channel: &str, name: &str) -> Result<Path> {
     check_channel_name(channel)?;
-    Path::parse(format!("log/{channel}/{name}")).map_err(|error| Error::config(format!("`{name}` is no file of a log: {error}")))
+    Path::parse(format!("log/{channel}/{name}"))
+        .map_err(|error| Error::config(format!("`{name}` is no file of a log: {error}")))
 }

@@ -1,5 +1,5 @@
-//! What a release holds and what it was built from. The release id is the hash of it without times and run ids, so that equal inputs make
-//! equal releases.
+//! What a release holds and what it was built from. The release id is the hash of it without times
+//! and run ids, so that equal inputs make equal releases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufWriter;
@@ -18,17 +18,20 @@ use pubdata_core::provenance::{Snapshot, SourceRows};
 /// Format of the manifest file; readers refuse a newer one.
 pub const MANIFEST_FORMAT_VERSION: u32 = 1;
 
-/// Version of what parts are named and how their columns are stored: another makes all of them anew. 2: flat names, signed offsets. 3: small column chunks
-/// are not compressed. 4: bounds of texts stand as they are, pages are compressed at level 1.
+/// Version of what parts are named and how their columns are stored: another makes all of them
+/// anew. 2: flat names, signed offsets. 3: small column chunks are not compressed. 4: bounds of
+/// texts stand as they are, pages are compressed at level 1.
 pub const PART_FORMAT_VERSION: u32 = 5;
 
 /// Its canonical text is hashed as it is written, so that no second manifest stands in memory.
 const HASHED_AT_A_TIME: usize = 16 << 10;
 
-/// What a release holds: every part with its hash, what it was built from, and what validation said.
+/// What a release holds: every part with its hash, what it was built from, and what validation
+/// said.
 ///
-/// The release id is the hash of everything here that the build decides; times, run ids and the dates a publisher's server reports are
-/// kept but not hashed, so that equal inputs make equal releases.
+/// The release id is the hash of everything here that the build decides; times, run ids and the
+/// dates a publisher's server reports are kept but not hashed, so that equal inputs make equal
+/// releases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Version of this file.
@@ -44,12 +47,13 @@ pub struct Manifest {
     pub tasks: BTreeMap<String, TaskEntry>,
     /// Datasets by id.
     pub datasets: BTreeMap<String, DatasetEntry>,
-    /// The files below `declarations/`, by digest: the declarations and contracts that its builds were made with. A build names its own by their hashes;
-    /// not hashed beyond that, and absent in releases of earlier versions.
+    /// The files below `declarations/`, by digest: the declarations and contracts that its builds
+    /// were made with. A build names its own by their hashes; not hashed beyond that, and absent in
+    /// releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub declarations: BTreeSet<Digest>,
-    /// Digests of the files that other engines read, by path below the release: Delta logs and the Data Package. Made from the rest and not hashed; absent
-    /// in releases of earlier versions.
+    /// Digests of the files that other engines read, by path below the release: Delta logs and the
+    /// Data Package. Made from the rest and not hashed; absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub companions: BTreeMap<String, Digest>,
     /// When it was published, RFC 3339 UTC; not hashed.
@@ -68,20 +72,23 @@ pub struct TaskEntry {
     pub partition: BTreeMap<String, String>,
     /// Hash of snapshots, declaration, contracts and code version.
     pub input_hash: Digest,
-    /// What of the input hash the pipeline's declaration is; a file of that name is in `declarations/`.
+    /// What of the input hash the pipeline's declaration is; a file of that name is in
+    /// `declarations/`.
     pub declaration_hash: Digest,
     /// What of the input hash the contracts are; a file of that name is in `declarations/`.
     pub contracts_hash: Digest,
     /// What of the input hash the program is: its version, and that of the builder.
     pub code_version: String,
-    /// Whether it was built from a mirror of samples; absent in releases of earlier versions, which say it of all their builds together.
+    /// Whether it was built from a mirror of samples; absent in releases of earlier versions, which
+    /// say it of all their builds together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub is_sample: Option<bool>,
     /// The files it was made from.
     pub inputs: Vec<Snapshot>,
-    /// Whether it was the last good build already when the release was made; only releases of earlier versions keep it. What could not be renewed since
-    /// stands beside the release, and the manifest is marked with it when it is read.
+    /// Whether it was the last good build already when the release was made; only releases of
+    /// earlier versions keep it. What could not be renewed since stands beside the release, and the
+    /// manifest is marked with it when it is read.
     pub is_stale: bool,
     /// Why it is stale; null if it is not. Not hashed.
     pub stale_reason: Option<String>,
@@ -101,19 +108,24 @@ pub struct TaskEntry {
     /// By source, what its layout is known from; absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evidence: BTreeMap<String, Evidence>,
-    /// FIPS codes of the areas whose records these are; absent if they are of none, and in releases of earlier versions.
+    /// FIPS codes of the areas whose records these are; absent if they are of none, and in releases
+    /// of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
-    /// By dataset, the coded columns of which more texts have no known meaning than its declaration allows without a mark; absent if there are none.
+    /// By dataset, the coded columns of which more texts have no known meaning than its declaration
+    /// allows without a mark; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meaning_lost: BTreeMap<String, Vec<String>>,
-    /// What became of the rows of its own sources, by source; absent if no source is read row by row.
+    /// What became of the rows of its own sources, by source; absent if no source is read row by
+    /// row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
-    /// What needed attention about its sources when it was built; absent if nothing did. Not hashed.
+    /// What needed attention about its sources when it was built; absent if nothing did. Not
+    /// hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
-    /// By source, the day from which it is late unless a newer edition has come; absent for samples, and if nobody knows. Not hashed.
+    /// By source, the day from which it is late unless a newer edition has come; absent for
+    /// samples, and if nobody knows. Not hashed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub due: BTreeMap<String, Date>,
     /// When it was made, RFC 3339 UTC; not hashed.
@@ -137,15 +149,25 @@ impl TaskEntry {
         self.findings.iter().any(SourceFinding::needs_attention)
     }
 
-    /// Whether more texts of a coded column have no known meaning than its declaration allows without a mark.
+    /// Whether more texts of a coded column have no known meaning than its declaration allows
+    /// without a mark.
     pub fn has_lost_meaning(&self, dataset_id: &str, column: &str) -> bool {
-        self.meaning_lost.get(dataset_id).is_some_and(|columns| columns.iter().any(|lost| lost == column))
+        self.meaning_lost
+            .get(dataset_id)
+            .is_some_and(|columns| columns.iter().any(|lost| lost == column))
     }
 
-    /// Format of its parts, which its code version names after the builder's; programs of before the second did not.
+    /// Format of its parts, which its code version names after the builder's; programs of before
+    /// the second did not.
     pub fn part_format(&self) -> u32 {
-        let of_builder = self.code_version.split_once('+').map_or("", |(_, rest)| rest.split('-').next().unwrap_or_default());
-        of_builder.split_once('.').and_then(|(_, format)| format.parse().ok()).unwrap_or(1)
+        let of_builder = self
+            .code_version
+            .split_once('+')
+            .map_or("", |(_, rest)| rest.split('-').next().unwrap_or_default());
+        of_builder
+            .split_once('.')
+            .and_then(|(_, format)| format.parse().ok())
+            .unwrap_or(1)
     }
 }
 
@@ -164,7 +186,10 @@ impl DatasetEntry {
         let mut words: BTreeMap<(&str, &str), WordCounts> = BTreeMap::new();
         for part in &self.parts {
             for (column, counts) in &part.report.words {
-                words.entry((&part.task_id, column)).or_default().add(counts);
+                words
+                    .entry((&part.task_id, column))
+                    .or_default()
+                    .add(counts);
             }
         }
         words
@@ -189,7 +214,8 @@ pub struct Part {
     /// Record ids of the first and the last row; null for a part without rows.
     #[schemars(with = "Option<Vec<String>>")]
     pub key_range: Option<(String, String)>,
-    /// Hash of everything in the sources that decides the part's rows; absent if parts are not built one by one. An equal one means an equal part.
+    /// Hash of everything in the sources that decides the part's rows; absent if parts are not
+    /// built one by one. An equal one means an equal part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Digest")]
     pub fingerprint: Option<Digest>,
@@ -203,19 +229,27 @@ impl Part {
         self.partition.get(OF_DATASET).map(String::as_str)
     }
 
-    /// Whether the part may hold a record. Parts of shards, which have a fingerprint, hold the subjects whose keys end as their bucket is named.
+    /// Whether the part may hold a record. Parts of shards, which have a fingerprint, hold the
+    /// subjects whose keys end as their bucket is named.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
         match self.partition.get(OF_DATASET) {
             Some(dataset_id) => self.rows > 0 && dataset_id == record_id.subject(),
-            None => self.rows > 0 && (self.fingerprint.is_none() || !self.partition.get(BUCKET).is_some_and(is_other)),
+            None => {
+                self.rows > 0
+                    && (self.fingerprint.is_none()
+                        || !self.partition.get(BUCKET).is_some_and(is_other))
+            }
         }
     }
 
-    /// Whether a record, by what it is about, is not before the part's first nor behind its last, where rows are sorted by what their ids begin
-    /// with. Of two subjects one of which begins with the other, the order of the rows is not known from here.
+    /// Whether a record, by what it is about, is not before the part's first nor behind its last,
+    /// where rows are sorted by what their ids begin with. Of two subjects one of which begins with
+    /// the other, the order of the rows is not known from here.
     pub fn spans(&self, record_id: &RecordId) -> bool {
-        let Some((first, last)) = &self.key_range else { return true };
+        let Some((first, last)) = &self.key_range else {
+            return true;
+        };
         let subject_of = |id: &str| id.split(':').nth(1).unwrap_or_default().to_owned();
         let (subject, first, last) = (record_id.subject(), subject_of(first), subject_of(last));
         let is_before = |one: &str, other: &str| one < other && !other.starts_with(one);
@@ -226,7 +260,8 @@ impl Part {
 /// Partition column of records that were set aside: the dataset that they are not in.
 pub const OF_DATASET: &str = "dataset_id";
 
-/// Partition column of datasets whose parts are built one by one: the last characters of the subject's key, or the hash of the row's.
+/// Partition column of datasets whose parts are built one by one: the last characters of the
+/// subject's key, or the hash of the row's.
 pub const BUCKET: &str = "bucket";
 
 /// What validation said about the rows of a part.
@@ -238,22 +273,27 @@ pub struct PartReport {
     pub warnings: BTreeMap<String, u64>,
     /// Findings about totals that did not block (ceilings).
     pub notes: Vec<String>,
-    /// Columns without a value in any row; absent if the part has no rows, and in releases of earlier versions.
+    /// Columns without a value in any row; absent if the part has no rows, and in releases of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub empty_columns: Option<Vec<String>>,
-    /// By coded column, how many records have a text of the publisher and how many of the texts have no known meaning; absent if there are none, and in
-    /// releases of earlier versions.
+    /// By coded column, how many records have a text of the publisher and how many of the texts
+    /// have no known meaning; absent if there are none, and in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, WordCounts>,
 }
 
 impl Manifest {
-    /// The digest that the release id is the beginning of: of the canonical JSON (keys sorted, no white space) of the hashed fields.
+    /// The digest that the release id is the beginning of: of the canonical JSON (keys sorted, no
+    /// white space) of the hashed fields.
     pub fn derive_digest(&self) -> Digest {
         let mut text = BufWriter::with_capacity(HASHED_AT_A_TIME, Hasher::default());
-        serde_json::to_writer(&mut text, &HashedManifest::of(self)).expect("a manifest is plain data");
-        text.into_inner().expect("a hasher takes everything").finish()
+        serde_json::to_writer(&mut text, &HashedManifest::of(self))
+            .expect("a manifest is plain data");
+        text.into_inner()
+            .expect("a hasher takes everything")
+            .finish()
     }
 
     /// Derives the release id from what is hashed.
@@ -261,18 +301,22 @@ impl Manifest {
         ReleaseId::from_digest(&self.derive_digest())
     }
 
-    /// Marks the builds that could not be renewed since. Without word of it the marks stay that programs of before wrote into the release.
+    /// Marks the builds that could not be renewed since. Without word of it the marks stay that
+    /// programs of before wrote into the release.
     pub fn mark(&mut self, unrenewed: Option<&Unrenewed>) {
         let Some(unrenewed) = unrenewed else { return };
         for (task_id, task) in &mut self.tasks {
             let mark = unrenewed.tasks.get(task_id);
-            (task.is_stale, task.stale_reason) = (mark.is_some(), mark.map(|mark| mark.reason.clone()));
+            (task.is_stale, task.stale_reason) =
+                (mark.is_some(), mark.map(|mark| mark.reason.clone()));
         }
     }
 
     /// Whether it keeps the declarations and contracts that a build was made with.
     pub fn carries_declarations_of(&self, task: &TaskEntry) -> bool {
-        [task.declaration_hash, task.contracts_hash].iter().all(|hash| self.declarations.contains(hash))
+        [task.declaration_hash, task.contracts_hash]
+            .iter()
+            .all(|hash| self.declarations.contains(hash))
     }
 
     /// Whether one of its builds was made from samples.
@@ -283,7 +327,8 @@ impl Manifest {
     /// Reads a manifest file.
     ///
     /// # Errors
-    /// `Store`, when it is not one, when its format is newer than this program, or when its id is not that of its content.
+    /// `Store`, when it is not one, when its format is newer than this program, or when its id is
+    /// not that of its content.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let not_one = |error| Error::store(format!("not a manifest: {error}"));
         let manifest = match serde_json::from_slice::<Self>(bytes) {
@@ -291,7 +336,8 @@ impl Manifest {
                 check_format(u64::from(manifest.format_version))?;
                 manifest
             }
-            // A newer one need not look like this one at all: its format says more than what it lacks.
+            // A newer one need not look like this one at all: its format says more than what it
+            // lacks.
             Err(error) => {
                 let format: Format = serde_json::from_slice(bytes).map_err(not_one)?;
                 check_format(format.format_version.as_u64().unwrap_or(0))?;
@@ -300,10 +346,16 @@ impl Manifest {
         };
         let derived = manifest.derive_release_id();
         if derived != manifest.release_id {
-            return Err(Error::store(format!("manifest of {} was changed: its content has the id {derived}", manifest.release_id)));
+            return Err(Error::store(format!(
+                "manifest of {} was changed: its content has the id {derived}",
+                manifest.release_id
+            )));
         }
         if manifest.sum_of_counts() > i64::MAX as u128 {
-            return Err(Error::store(format!("manifest of {}: its counts of rows, bytes and findings are larger than any release has", manifest.release_id)));
+            return Err(Error::store(format!(
+                "manifest of {}: its counts of rows, bytes and findings are larger than any release has",
+                manifest.release_id
+            )));
         }
         Ok(manifest)
     }
@@ -312,15 +364,35 @@ impl Manifest {
     fn sum_of_counts(&self) -> u128 {
         let parts = self.datasets.values().flat_map(|dataset| &dataset.parts);
         let of_parts = parts.flat_map(|part| {
-            let PartReport { quarantined, warnings, words, .. } = &part.report;
-            let of_words = words.values().flat_map(|words| words.commonest.values().chain([&words.rows, &words.unknown]));
-            quarantined.values().chain(warnings.values()).chain(of_words).chain([&part.rows, &part.size_bytes])
+            let PartReport {
+                quarantined,
+                warnings,
+                words,
+                ..
+            } = &part.report;
+            let of_words = words.values().flat_map(|words| {
+                words
+                    .commonest
+                    .values()
+                    .chain([&words.rows, &words.unknown])
+            });
+            quarantined
+                .values()
+                .chain(warnings.values())
+                .chain(of_words)
+                .chain([&part.rows, &part.size_bytes])
         });
         let of_tasks = self.tasks.values().flat_map(|task| {
             let of_rows = |rows: &SourceRows| u128::from(rows.read) + u128::from(rows.accounted());
-            task.inputs.iter().map(|input| u128::from(input.size_bytes)).chain(task.source_rows.values().map(of_rows))
+            task.inputs
+                .iter()
+                .map(|input| u128::from(input.size_bytes))
+                .chain(task.source_rows.values().map(of_rows))
         });
-        of_parts.map(|count| u128::from(*count)).chain(of_tasks).sum()
+        of_parts
+            .map(|count| u128::from(*count))
+            .chain(of_tasks)
+            .sum()
     }
 
     /// The file's bytes: JSON for people to read, keys in a fixed order.
@@ -330,8 +402,8 @@ impl Manifest {
         bytes
     }
 
-    /// The day since which an edition of a task's sources is late; none on time. A build of an older partition is never late: the newest one says
-    /// what its pipeline waits for.
+    /// The day since which an edition of a task's sources is late; none on time. A build of an
+    /// older partition is never late: the newest one says what its pipeline waits for.
     pub fn late_since(&self, task_id: &str, today: Date) -> Option<Date> {
         let due = self.tasks.get(task_id)?.due.values().min().copied();
         due.filter(|due| *due <= today && self.awaits_an_edition(task_id))
@@ -339,21 +411,32 @@ impl Manifest {
 
     /// Whether it is known of a task when another edition of its sources is late.
     pub fn awaits_an_edition(&self, task_id: &str) -> bool {
-        let Some(task) = self.tasks.get(task_id) else { return false };
+        let Some(task) = self.tasks.get(task_id) else {
+            return false;
+        };
         // Years are as long as each other, and compare as they read.
-        let is_newer = |other: &TaskEntry| other.pipeline_id == task.pipeline_id && other.partition > task.partition;
+        let is_newer = |other: &TaskEntry| {
+            other.pipeline_id == task.pipeline_id && other.partition > task.partition
+        };
         !task.due.is_empty() && !self.tasks.values().any(is_newer)
     }
 
     /// Rows of a dataset over all parts.
     pub fn rows(&self, dataset_id: &str) -> u64 {
-        self.datasets.get(dataset_id).map_or(0, |dataset| dataset.parts.iter().map(|part| part.rows).sum())
+        self.datasets.get(dataset_id).map_or(0, |dataset| {
+            dataset.parts.iter().map(|part| part.rows).sum()
+        })
     }
 
     /// Quarantined records of a dataset by rule, over all parts.
     pub fn quarantined(&self, dataset_id: &str) -> BTreeMap<String, u64> {
         let mut totals = BTreeMap::new();
-        for part in self.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts) {
+        for part in self
+            .datasets
+            .get(dataset_id)
+            .into_iter()
+            .flat_map(|dataset| &dataset.parts)
+        {
             for (rule, count) in &part.report.quarantined {
                 *totals.entry(rule.clone()).or_insert(0) += count;
             }
@@ -365,26 +448,44 @@ impl Manifest {
 /// The name of a dataset's only part.
 const WHOLE: &str = "part-0";
 
-/// Composes a part's path below its release: in the dataset's folder, a name of the values of `partition_by` in the contract's order, then other
-/// keys of the partition with theirs: `permit.permit/us-il-chicago~permit.chicago~007.parquet`. Folders are flat and names have no `key=value`:
-/// readers would take such a text for a second column, of another type than the one in the file.
+/// Composes a part's path below its release: in the dataset's folder, a name of the values of
+/// `partition_by` in the contract's order, then other keys of the partition with theirs:
+/// `permit.permit/us-il-chicago~permit.chicago~007.parquet`. Folders are flat and names have no
+/// `key=value`: readers would take such a text for a second column, of another type than the one in
+/// the file.
 ///
 /// # Errors
-/// `Contract`, when a column of `partition_by` has no value, or a value cannot be part of a file's name.
-pub fn part_path(dataset_id: &str, partition_by: &[String], partition: &BTreeMap<String, String>) -> Result<String> {
+/// `Contract`, when a column of `partition_by` has no value, or a value cannot be part of a file's
+/// name.
+pub fn part_path(
+    dataset_id: &str,
+    partition_by: &[String],
+    partition: &BTreeMap<String, String>,
+) -> Result<String> {
     let plain = |key: &String| {
-        let value: &String = partition.get(key).ok_or_else(|| Error::contract(format!("{dataset_id}: the partition has no `{key}`")))?;
+        let value: &String = partition.get(key).ok_or_else(|| {
+            Error::contract(format!("{dataset_id}: the partition has no `{key}`"))
+        })?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if value.is_empty() || value.starts_with('.') || !value.bytes().all(is_plain) {
-            return Err(Error::contract(format!("{dataset_id}: `{value}` of partition `{key}` cannot be part of a file's name")));
+            return Err(Error::contract(format!(
+                "{dataset_id}: `{value}` of partition `{key}` cannot be part of a file's name"
+            )));
         }
         Ok(value)
     };
-    let mut name = partition_by.iter().map(|key| plain(key).cloned()).collect::<Result<Vec<String>>>()?;
+    let mut name = partition_by
+        .iter()
+        .map(|key| plain(key).cloned())
+        .collect::<Result<Vec<String>>>()?;
     for key in partition.keys().filter(|key| !partition_by.contains(key)) {
         name.push(format!("{key}-{}", plain(key)?));
     }
-    let name = if name.is_empty() { WHOLE.to_owned() } else { name.join("~") };
+    let name = if name.is_empty() {
+        WHOLE.to_owned()
+    } else {
+        name.join("~")
+    };
     Ok(format!("{dataset_id}/{name}.parquet"))
 }
 
@@ -404,7 +505,8 @@ struct Format {
     format_version: serde_json::Value,
 }
 
-/// What of a manifest is hashed. Members are in the order of their names, so that what serde writes is canonical; parts are most of it.
+/// What of a manifest is hashed. Members are in the order of their names, so that what serde writes
+/// is canonical; parts are most of it.
 #[derive(Serialize)]
 struct HashedManifest<'a> {
     datasets: BTreeMap<&'a str, HashedDataset<'a>>,
@@ -416,17 +518,51 @@ struct HashedManifest<'a> {
 
 impl<'a> HashedManifest<'a> {
     fn of(manifest: &'a Manifest) -> Self {
-        let Manifest { format_version, pubdata_version, is_sample, tasks, datasets, release_id: _, declarations: _, companions: _, published_at: _, run_id: _ } =
-            manifest;
+        let Manifest {
+            format_version,
+            pubdata_version,
+            is_sample,
+            tasks,
+            datasets,
+            release_id: _,
+            declarations: _,
+            companions: _,
+            published_at: _,
+            run_id: _,
+        } = manifest;
         let mut tasks = serde_json::to_value(tasks).expect("tasks are plain data");
-        for task in tasks.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+        for task in tasks
+            .as_object_mut()
+            .into_iter()
+            .flat_map(serde_json::Map::values_mut)
+        {
             strip(task, &["stale_reason", "built_at", "findings", "due"]);
             for input in task["inputs"].as_array_mut().into_iter().flatten() {
-                strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through", "obtained", "mirror"]);
+                strip(
+                    input,
+                    &[
+                        "source_date",
+                        "etag",
+                        "last_modified",
+                        "fetched_at",
+                        "redirected_through",
+                        "obtained",
+                        "mirror",
+                    ],
+                );
             }
         }
-        let datasets = datasets.iter().map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::of(dataset))).collect();
-        Self { datasets, format_version: *format_version, is_sample: *is_sample, pubdata_version, tasks }
+        let datasets = datasets
+            .iter()
+            .map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::of(dataset)))
+            .collect();
+        Self {
+            datasets,
+            format_version: *format_version,
+            is_sample: *is_sample,
+            pubdata_version,
+            tasks,
+        }
     }
 }
 
@@ -438,8 +574,14 @@ struct HashedDataset<'a> {
 
 impl<'a> HashedDataset<'a> {
     fn of(dataset: &'a DatasetEntry) -> Self {
-        let DatasetEntry { schema_version, parts } = dataset;
-        Self { parts: parts.iter().map(HashedPart::of).collect(), schema_version }
+        let DatasetEntry {
+            schema_version,
+            parts,
+        } = dataset;
+        Self {
+            parts: parts.iter().map(HashedPart::of).collect(),
+            schema_version,
+        }
     }
 }
 
@@ -459,10 +601,42 @@ struct HashedPart<'a> {
 
 impl<'a> HashedPart<'a> {
     fn of(part: &'a Part) -> Self {
-        let Part { path, task_id, partition, rows, size_bytes, sha256, key_range, fingerprint, report } = part;
-        let PartReport { quarantined, warnings, notes, empty_columns, words } = report;
-        let report = HashedReport { empty_columns, notes, quarantined, warnings, words };
-        Self { fingerprint, key_range, partition, path, report, rows: *rows, sha256, size_bytes: *size_bytes, task_id }
+        let Part {
+            path,
+            task_id,
+            partition,
+            rows,
+            size_bytes,
+            sha256,
+            key_range,
+            fingerprint,
+            report,
+        } = part;
+        let PartReport {
+            quarantined,
+            warnings,
+            notes,
+            empty_columns,
+            words,
+        } = report;
+        let report = HashedReport {
+            empty_columns,
+            notes,
+            quarantined,
+            warnings,
+            words,
+        };
+        Self {
+            fingerprint,
+            key_range,
+            partition,
+            path,
+            report,
+            rows: *rows,
+            sha256,
+            size_bytes: *size_bytes,
+            task_id,
+        }
     }
 }
 
@@ -512,21 +686,37 @@ mod tests {
             }))
             .unwrap();
             manifest.release_id = manifest.derive_release_id();
-            Manifest::from_json(&manifest.to_json()).map(|manifest| manifest.rows("test.place")).map_err(|error| error.to_string())
+            Manifest::from_json(&manifest.to_json())
+                .map(|manifest| manifest.rows("test.place"))
+                .map_err(|error| error.to_string())
         };
         assert_eq!(read([3, 4], 5), Ok(7));
-        for (rows, left_out) in [([u64::MAX, 1], 0), ([i64::MAX as u64, i64::MAX as u64], 0), ([1, 1], u64::MAX)] {
-            assert!(read(rows, left_out).unwrap_err().contains("larger than any release has"), "{rows:?} {left_out}");
+        for (rows, left_out) in [
+            ([u64::MAX, 1], 0),
+            ([i64::MAX as u64, i64::MAX as u64], 0),
+            ([1, 1], u64::MAX),
+        ] {
+            assert!(
+                read(rows, left_out)
+                    .unwrap_err()
+                    .contains("larger than any release has"),
+                "{rows:?} {left_out}"
+            );
         }
     }
 
     #[test]
     fn what_is_hashed_of_a_manifest_is_its_canonical_json() {
         let digest = |text: &str| Digest::of(text.as_bytes());
-        let part = |fingerprint: Option<Digest>, empty_columns: Option<Vec<String>>, key_range: Option<(String, String)>| Part {
+        let part = |fingerprint: Option<Digest>,
+                    empty_columns: Option<Vec<String>>,
+                    key_range: Option<(String, String)>| Part {
             path: "test.place/a.parquet".to_owned(),
             task_id: "test.places".to_owned(),
-            partition: BTreeMap::from([("year".to_owned(), "2024".to_owned()), ("bucket".to_owned(), "é\"\\".to_owned())]),
+            partition: BTreeMap::from([
+                ("year".to_owned(), "2024".to_owned()),
+                ("bucket".to_owned(), "é\"\\".to_owned()),
+            ]),
             rows: 3,
             size_bytes: 4,
             sha256: digest("part"),
@@ -542,7 +732,11 @@ mod tests {
         };
         let parts = vec![
             part(None, None, None),
-            part(Some(digest("rows")), Some(vec!["lat".to_owned()]), Some(("test.place:1".to_owned(), "test.place:3".to_owned()))),
+            part(
+                Some(digest("rows")),
+                Some(vec!["lat".to_owned()]),
+                Some(("test.place:1".to_owned(), "test.place:3".to_owned())),
+            ),
         ];
         let mut manifest = Manifest {
             format_version: MANIFEST_FORMAT_VERSION,
@@ -550,7 +744,13 @@ mod tests {
             pubdata_version: "1.2.3".to_owned(),
             is_sample: false,
             tasks: BTreeMap::new(),
-            datasets: BTreeMap::from([("test.place".to_owned(), DatasetEntry { schema_version: "1.0.0".to_owned(), parts })]),
+            datasets: BTreeMap::from([(
+                "test.place".to_owned(),
+                DatasetEntry {
+                    schema_version: "1.0.0".to_owned(),
+                    parts,
+                },
+            )]),
             declarations: BTreeSet::from([digest("declaration")]),
             companions: BTreeMap::from([("datapackage.json".to_owned(), digest("package"))]),
             published_at: "2026-01-02T03:04:05Z".to_owned(),
@@ -558,12 +758,27 @@ mod tests {
         };
         // Its maps are sorted.
         let mut expected = serde_json::to_value(&manifest).unwrap();
-        strip(&mut expected, &["release_id", "declarations", "companions", "published_at", "run_id"]);
+        strip(
+            &mut expected,
+            &[
+                "release_id",
+                "declarations",
+                "companions",
+                "published_at",
+                "run_id",
+            ],
+        );
         let hashed = serde_json::to_string(&HashedManifest::of(&manifest)).unwrap();
         assert_eq!(hashed, expected.to_string());
-        assert_eq!(manifest.derive_release_id(), ReleaseId::from_digest(&Digest::of(expected.to_string().as_bytes())));
+        assert_eq!(
+            manifest.derive_release_id(),
+            ReleaseId::from_digest(&Digest::of(expected.to_string().as_bytes()))
+        );
         let id = manifest.derive_release_id();
-        manifest.datasets.values_mut().for_each(|dataset| dataset.parts[1].rows += 1);
+        manifest
+            .datasets
+            .values_mut()
+            .for_each(|dataset| dataset.parts[1].rows += 1);
         assert_ne!(manifest.derive_release_id(), id);
     }
 
@@ -581,18 +796,27 @@ mod tests {
                 "source_version": "2024", "source_date": "2025-01-01", "etag": null, "last_modified": null, "fetched_at": "2025-02-03T00:00:00Z",
             });
             for (object, changes) in [(&mut entry, task), (&mut snapshot, input)] {
-                object.as_object_mut().unwrap().append(&mut changes.as_object().unwrap().clone());
+                object
+                    .as_object_mut()
+                    .unwrap()
+                    .append(&mut changes.as_object().unwrap().clone());
             }
             entry["inputs"] = json!([snapshot]);
             let manifest = json!({
                 "format_version": 1, "release_id": "r0123456789abcdef0123", "pubdata_version": "1.2.3", "is_sample": false,
                 "tasks": {"test.places/vintage=2024": entry}, "datasets": {}, "published_at": "2026-01-02T03:04:05Z", "run_id": "run",
             });
-            serde_json::from_value::<Manifest>(manifest).unwrap().derive_release_id()
+            serde_json::from_value::<Manifest>(manifest)
+                .unwrap()
+                .derive_release_id()
         };
         let none = || json!({});
         let id = with(none(), none());
-        for task in [json!({"stale_reason": "late"}), json!({"built_at": "2026-02-02T03:04:05Z"}), json!({"due": {"test.places": "2026-03-01"}})] {
+        for task in [
+            json!({"stale_reason": "late"}),
+            json!({"built_at": "2026-02-02T03:04:05Z"}),
+            json!({"due": {"test.places": "2026-03-01"}}),
+        ] {
             assert_eq!(with(task.clone(), none()), id, "{task}");
         }
         let of_the_night = [
@@ -607,29 +831,54 @@ mod tests {
         for input in of_the_night {
             assert_eq!(with(none(), input.clone()), id, "{input}");
         }
-        for task in [json!({"is_stale": true}), json!({"licence": "PDDL-1.0"}), json!({"covers": []}), json!({"code_version": "1.2.4+a.2"})] {
+        for task in [
+            json!({"is_stale": true}),
+            json!({"licence": "PDDL-1.0"}),
+            json!({"covers": []}),
+            json!({"code_version": "1.2.4+a.2"}),
+        ] {
             assert_ne!(with(task.clone(), none()), id, "{task}");
         }
-        for input in [json!({"url": "https://example.org/other.zip"}), json!({"sha256": Digest::of(b"other")}), json!({"source_version": "2025"})] {
+        for input in [
+            json!({"url": "https://example.org/other.zip"}),
+            json!({"sha256": Digest::of(b"other")}),
+            json!({"source_version": "2025"}),
+        ] {
             assert_ne!(with(none(), input.clone()), id, "{input}");
         }
     }
 
     #[test]
     fn a_manifest_that_cannot_be_read_says_why() {
-        let read = |manifest: Value| Manifest::from_json(manifest.to_string().as_bytes()).unwrap_err().to_string();
+        let read = |manifest: Value| {
+            Manifest::from_json(manifest.to_string().as_bytes())
+                .unwrap_err()
+                .to_string()
+        };
         let whole = json!({
             "format_version": 1, "release_id": "r0123456789abcdef0123", "pubdata_version": "1.2.3", "is_sample": false, "tasks": {}, "datasets": {},
             "published_at": "2026-01-02T03:04:05Z", "run_id": "run",
         });
-        assert!(read(whole.clone()).contains("was changed"), "{}", read(whole.clone()));
+        assert!(
+            read(whole.clone()).contains("was changed"),
+            "{}",
+            read(whole.clone())
+        );
         for format in [json!(0), json!(2), json!(99), json!(1_u64 << 40)] {
             let mut other = whole.clone();
             other["format_version"] = format.clone();
-            assert!(read(other).contains(&format!("manifest format {format} is not one this program reads")));
+            assert!(read(other).contains(&format!(
+                "manifest format {format} is not one this program reads"
+            )));
         }
-        assert!(read(json!({ "format_version": 2, "parts": "elsewhere" })).contains("manifest format 2 is not one"), "a newer one need not look like this one");
-        assert!(read(json!({ "format_version": "newest" })).contains("manifest format 0 is not one"));
+        assert!(
+            read(json!({ "format_version": 2, "parts": "elsewhere" }))
+                .contains("manifest format 2 is not one"),
+            "a newer one need not look like this one"
+        );
+        assert!(
+            read(json!({ "format_version": "newest" })).contains("manifest format 0 is not one")
+        );
         assert!(read(json!({ "format_version": 1 })).contains("not a manifest: missing field"));
         assert!(read(json!([1])).contains("not a manifest"));
     }

@@ -1,5 +1,5 @@
-//! Parts of a bucket on this machine's disk, by digest: what was read once is not fetched again, by this server or the next. Losing them costs
-//! fetching them again.
+//! Parts of a bucket on this machine's disk, by digest: what was read once is not fetched again, by
+//! this server or the next. Losing them costs fetching them again.
 //!
 //! ```text
 //! HOME/state/parts/<sha256>      the bytes of a part, whichever release it is in
@@ -52,8 +52,15 @@ impl PartFiles {
         let mut found: Vec<(SystemTime, Digest, u64)> = Vec::new();
         for entry in fs::read_dir(&folder).into_iter().flatten() {
             let entry = entry.at("read folder", &folder)?;
-            match (entry.file_name().to_string_lossy().parse(), entry.metadata()) {
-                (Ok(digest), Ok(metadata)) => found.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), digest, metadata.len())),
+            match (
+                entry.file_name().to_string_lossy().parse(),
+                entry.metadata(),
+            ) {
+                (Ok(digest), Ok(metadata)) => found.push((
+                    metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    digest,
+                    metadata.len(),
+                )),
                 // What a server that was killed left aside.
                 _ => drop(fs::remove_file(entry.path())),
             }
@@ -63,9 +70,21 @@ impl PartFiles {
         for (_, digest, size_bytes) in found {
             kept.clock += 1;
             kept.size_bytes += size_bytes;
-            kept.files.insert(digest, KeptFile { size_bytes, last_used: kept.clock, is_checked: false });
+            kept.files.insert(
+                digest,
+                KeptFile {
+                    size_bytes,
+                    last_used: kept.clock,
+                    is_checked: false,
+                },
+            );
         }
-        Ok(Self { folder, limit_bytes, kept: Mutex::new(kept), written: AtomicU64::new(0) })
+        Ok(Self {
+            folder,
+            limit_bytes,
+            kept: Mutex::new(kept),
+            written: AtomicU64::new(0),
+        })
     }
 
     /// How many bytes may be kept.
@@ -78,7 +97,8 @@ impl PartFiles {
         self.lock().files.contains_key(digest)
     }
 
-    /// Reads a part; none when it is not there. Its digest is checked when this process reads it for the first time: what is damaged is not there.
+    /// Reads a part; none when it is not there. Its digest is checked when this process reads it
+    /// for the first time: what is damaged is not there.
     pub fn read(&self, digest: &Digest) -> Option<Bytes> {
         let is_checked = {
             let mut kept = self.lock();
@@ -88,7 +108,9 @@ impl PartFiles {
             file.last_used = clock;
             file.is_checked
         };
-        let bytes = read_file(&self.path(digest)).ok().filter(|bytes| is_checked || Digest::of(bytes) == *digest);
+        let bytes = read_file(&self.path(digest))
+            .ok()
+            .filter(|bytes| is_checked || Digest::of(bytes) == *digest);
         let mut kept = self.lock();
         match bytes {
             Some(bytes) => {
@@ -105,7 +127,8 @@ impl PartFiles {
         }
     }
 
-    /// Keeps a part, whose digest is right, and lets go of those that were not used for longest until all fit.
+    /// Keeps a part, whose digest is right, and lets go of those that were not used for longest
+    /// until all fit.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
@@ -117,16 +140,36 @@ impl PartFiles {
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         let path = self.path(digest);
         // Not synced: what a crash cuts short does not have its digest.
-        let aside = path.with_extension(format!("{}-{}", std::process::id(), self.written.fetch_add(1, Ordering::Relaxed)));
-        fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, &path)).at("write", &path)?;
+        let aside = path.with_extension(format!(
+            "{}-{}",
+            std::process::id(),
+            self.written.fetch_add(1, Ordering::Relaxed)
+        ));
+        fs::write(&aside, bytes)
+            .and_then(|()| fs::rename(&aside, &path))
+            .at("write", &path)?;
         let mut kept = self.lock();
         kept.remove(digest);
         kept.clock += 1;
         kept.size_bytes += size_bytes;
         let last_used = kept.clock;
-        kept.files.insert(*digest, KeptFile { size_bytes, last_used, is_checked: true });
+        kept.files.insert(
+            *digest,
+            KeptFile {
+                size_bytes,
+                last_used,
+                is_checked: true,
+            },
+        );
         while kept.size_bytes > self.limit_bytes {
-            let Some(oldest) = kept.files.iter().min_by_key(|(_, file)| file.last_used).map(|(oldest, _)| *oldest) else { break };
+            let Some(oldest) = kept
+                .files
+                .iter()
+                .min_by_key(|(_, file)| file.last_used)
+                .map(|(oldest, _)| *oldest)
+            else {
+                break;
+            };
             kept.remove(&oldest);
             drop(fs::remove_file(self.path(&oldest)));
         }
@@ -169,17 +212,32 @@ mod tests {
         files.write(&parts[1].0, &parts[1].1).unwrap();
         assert_eq!(files.read(&parts[0].0), Some(parts[0].1.clone()));
         files.write(&parts[2].0, &parts[2].1).unwrap();
-        assert_eq!(parts.each_ref().map(|(digest, _)| files.has(digest)), [true, false, true]);
-        files.write(&Digest::of(b"large"), &Bytes::from(vec![b'x'; 251])).unwrap();
-        assert!(files.has(&parts[0].0), "what does not fit at all drives nothing out");
+        assert_eq!(
+            parts.each_ref().map(|(digest, _)| files.has(digest)),
+            [true, false, true]
+        );
+        files
+            .write(&Digest::of(b"large"), &Bytes::from(vec![b'x'; 251]))
+            .unwrap();
+        assert!(
+            files.has(&parts[0].0),
+            "what does not fit at all drives nothing out"
+        );
 
         // The next process finds them, and looks at each before it believes it.
-        fs::write(folder.path().join("parts").join(parts[2].0.to_string()), [b'C'; 100]).unwrap();
+        fs::write(
+            folder.path().join("parts").join(parts[2].0.to_string()),
+            [b'C'; 100],
+        )
+        .unwrap();
         fs::write(folder.path().join("parts/left.123-0"), "half").unwrap();
         let files = PartFiles::open(folder.path().join("parts"), 250).unwrap();
         assert_eq!(files.read(&parts[2].0), None);
         assert!(!files.has(&parts[2].0));
         assert_eq!(files.read(&parts[0].0), Some(parts[0].1.clone()));
-        assert_eq!(fs::read_dir(folder.path().join("parts")).unwrap().count(), 1);
+        assert_eq!(
+            fs::read_dir(folder.path().join("parts")).unwrap().count(),
+            1
+        );
     }
 }

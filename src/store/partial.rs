@@ -1,4 +1,5 @@
-//! A download in progress, which a later run resumes. On Linux it begins anew after a restart of the machine, which may have lost bytes.
+//! A download in progress, which a later run resumes. On Linux it begins anew after a restart of
+//! the machine, which may have lost bytes.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -20,8 +21,9 @@ const AHEAD: usize = 4;
 /// Format of the sidecar files below `state/partial`; one of another format is not resumed.
 const SIDECAR_FORMAT_VERSION: u32 = 1;
 
-/// A download in progress: the bytes so far, their running hash, and which bytes they are the beginning of. Left on disk when dropped,
-/// so that the next run resumes it. Locked: one process downloads a URL at a time.
+/// A download in progress: the bytes so far, their running hash, and which bytes they are the
+/// beginning of. Left on disk when dropped, so that the next run resumes it. Locked: one process
+/// downloads a URL at a time.
 pub struct Partial {
     file: File,
     path: PathBuf,
@@ -39,10 +41,12 @@ pub struct PartialOf {
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub total_bytes: Option<u64>,
-    /// The places that the origin sent on to, without queries; the last gave the bytes, ETag and date.
+    /// The places that the origin sent on to, without queries; the last gave the bytes, ETag and
+    /// date.
     #[serde(default)]
     pub redirected_through: Vec<String>,
-    /// Whether the server packed the bytes on their way, so that no place in them is one in what it sends.
+    /// Whether the server packed the bytes on their way, so that no place in them is one in what it
+    /// sends.
     #[serde(default)]
     pub is_decoded: bool,
     /// Whether nothing told where the body ends: neither a length nor a last chunk.
@@ -62,16 +66,42 @@ impl Partial {
     pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(format!("{name}.part"));
         let sidecar = folder.join(format!("{name}.json"));
-        let file = files::open_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), &path).at("open", &path)?;
+        let file = files::open_with(
+            OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true),
+            &path,
+        )
+        .at("open", &path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::new(ErrorKind::Busy, format!("another fetch of the same URL is under way ({} is locked)", path.display()))
-                    .hint("wait for it to end"));
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!(
+                        "another fetch of the same URL is under way ({} is locked)",
+                        path.display()
+                    ),
+                )
+                .hint("wait for it to end"));
             }
-            Err(TryLockError::Error(error)) => return Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
+            Err(TryLockError::Error(error)) => {
+                return Err(Error::store(format!(
+                    "cannot lock {}: {error}",
+                    path.display()
+                )));
+            }
         }
-        let mut partial = Self { file, path, sidecar, hasher: BlockHasher::default(), len: 0, of: None };
+        let mut partial = Self {
+            file,
+            path,
+            sidecar,
+            hasher: BlockHasher::default(),
+            len: 0,
+            of: None,
+        };
         match partial.read_sidecar() {
             Some(of) => {
                 partial.hash_existing()?;
@@ -118,10 +148,15 @@ impl Partial {
     pub fn restart(&mut self) -> Result<()> {
         self.of = None;
         match fs::remove_file(&self.sidecar) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).at("delete", &self.sidecar),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).at("delete", &self.sidecar);
+            }
             _ => {}
         }
-        self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0))).at("empty", &self.path)?;
+        self.file
+            .set_len(0)
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+            .at("empty", &self.path)?;
         self.hasher = BlockHasher::default();
         self.len = 0;
         Ok(())
@@ -133,7 +168,14 @@ impl Partial {
     /// `Store`, when the file cannot be emptied or the note not be written.
     pub fn begin(&mut self, of: PartialOf) -> Result<()> {
         self.restart()?;
-        write_json(&self.sidecar, &Sidecar { format_version: SIDECAR_FORMAT_VERSION, boot: boot(), of: of.clone() })?;
+        write_json(
+            &self.sidecar,
+            &Sidecar {
+                format_version: SIDECAR_FORMAT_VERSION,
+                boot: boot(),
+                of: of.clone(),
+            },
+        )?;
         self.of = Some(of);
         Ok(())
     }
@@ -143,9 +185,22 @@ impl Partial {
     /// # Errors
     /// `Store`, when it cannot be written.
     pub fn expect(&mut self, total_bytes: u64) -> Result<()> {
-        let Some(of) = self.of.as_mut().filter(|of| of.total_bytes != Some(total_bytes)) else { return Ok(()) };
+        let Some(of) = self
+            .of
+            .as_mut()
+            .filter(|of| of.total_bytes != Some(total_bytes))
+        else {
+            return Ok(());
+        };
         (of.total_bytes, of.is_length_unknown) = (Some(total_bytes), false);
-        write_json(&self.sidecar, &Sidecar { format_version: SIDECAR_FORMAT_VERSION, boot: boot(), of: of.clone() })
+        write_json(
+            &self.sidecar,
+            &Sidecar {
+                format_version: SIDECAR_FORMAT_VERSION,
+                boot: boot(),
+                of: of.clone(),
+            },
+        )
     }
 
     /// Takes the next bytes.
@@ -159,19 +214,28 @@ impl Partial {
         Ok(())
     }
 
-    /// Takes the next bytes of a file, at most so many, and returns how many there were. What was copied is hashed, and written to the disk, while more is copied.
+    /// Takes the next bytes of a file, at most so many, and returns how many there were. What was
+    /// copied is hashed, and written to the disk, while more is copied.
     ///
     /// # Errors
-    /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. What the partial download then is shows when it is opened again.
+    /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. What the
+    /// partial download then is shows when it is opened again.
     pub fn copy_from(&mut self, source: &File, most: u64) -> Result<u64> {
-        let Self { file, path, hasher, len, .. } = self;
+        let Self {
+            file,
+            path,
+            hasher,
+            len,
+            ..
+        } = self;
         let mut source = source.take(most);
         let file: &File = file;
         let (copied, to_hash) = sync_channel::<Vec<u8>>(AHEAD);
         let (hashed, free) = channel();
         // The sender ends with the loop, and the thread with it.
         std::thread::scope(move |scope| {
-            // What is there goes to the disk meanwhile: the whole file would be waited for at its end.
+            // What is there goes to the disk meanwhile: the whole file would be waited for at its
+            // end.
             let synced = (*len > 0).then(|| scope.spawn(|| file.sync_data()));
             scope.spawn(move || {
                 for piece in to_hash {
@@ -184,19 +248,27 @@ impl Partial {
             let mut copy = || loop {
                 let mut piece = free.try_recv().unwrap_or_default();
                 piece.resize(COPIED_AT_A_TIME, 0);
-                let length = source.read(&mut piece).map_err(|error| Error::fetch(format!("cannot be read: {error}")))?;
+                let length = source
+                    .read(&mut piece)
+                    .map_err(|error| Error::fetch(format!("cannot be read: {error}")))?;
                 if length == 0 {
                     return Ok(*len - from);
                 }
                 piece.truncate(length);
                 (&*file).write_all(&piece).at("write", path)?;
                 *len += length as u64;
-                copied.send(piece).map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
+                copied
+                    .send(piece)
+                    .map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
             };
             let outcome = copy();
-            // Told before whatever else went wrong: the kernel says once that it lost what was written.
+            // Told before whatever else went wrong: the kernel says once that it lost what was
+            // written.
             if let Some(synced) = synced {
-                synced.join().expect("nothing panics while syncing").at("make durable", path)?;
+                synced
+                    .join()
+                    .expect("nothing panics while syncing")
+                    .at("make durable", path)?;
             }
             outcome
         })
@@ -212,20 +284,29 @@ impl Partial {
     }
 
     pub(super) fn move_to(mut self, target: &Path) -> Result<()> {
-        self.file.flush().and_then(|()| self.file.sync_all()).at("sync", &self.path)?;
+        self.file
+            .flush()
+            .and_then(|()| self.file.sync_all())
+            .at("sync", &self.path)?;
         fs::rename(&self.path, target).at("rename to", target)?;
         let mut permissions = self.file.metadata().at("read", target)?.permissions();
         permissions.set_readonly(true);
-        self.file.set_permissions(permissions).at("make read-only", target)?;
+        self.file
+            .set_permissions(permissions)
+            .at("make read-only", target)?;
         match fs::remove_file(&self.sidecar) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete", &self.sidecar),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).at("delete", &self.sidecar)
+            }
             _ => Ok(()),
         }
     }
 
     fn read_sidecar(&self) -> Option<PartialOf> {
-        let sidecar: Sidecar = serde_json::from_slice(&files::read_file(&self.sidecar).ok()?).ok()?;
-        (sidecar.format_version == SIDECAR_FORMAT_VERSION && sidecar.boot == boot()).then_some(sidecar.of)
+        let sidecar: Sidecar =
+            serde_json::from_slice(&files::read_file(&self.sidecar).ok()?).ok()?;
+        (sidecar.format_version == SIDECAR_FORMAT_VERSION && sidecar.boot == boot())
+            .then_some(sidecar.of)
     }
 
     fn hash_existing(&mut self) -> Result<()> {
@@ -244,7 +325,9 @@ impl Partial {
 
 /// Linux's name of the present boot; elsewhere nothing, and partial downloads are trusted.
 fn boot() -> Option<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|boot| boot.trim().to_owned())
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .ok()
+        .map(|boot| boot.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -254,19 +337,33 @@ mod tests {
     #[test]
     fn a_file_that_is_copied_in_pieces_is_that_file() {
         let folder = tempfile::tempdir().unwrap();
-        let content: Vec<u8> = (0..3_000_017_u32).map(|number| ((number * 31) >> 5) as u8).collect();
+        let content: Vec<u8> = (0..3_000_017_u32)
+            .map(|number| ((number * 31) >> 5) as u8)
+            .collect();
         let path = folder.path().join("file");
         fs::write(&path, &content).unwrap();
-        let (source, mut partial) = (File::open(&path).unwrap(), Partial::open(folder.path(), "copy").unwrap());
+        let (source, mut partial) = (
+            File::open(&path).unwrap(),
+            Partial::open(folder.path(), "copy").unwrap(),
+        );
         partial.begin(PartialOf::default()).unwrap();
         // Pieces that begin and end anywhere, and one that goes beyond the end.
-        let copied: Vec<u64> = [1, 1_000_000, 262_144, 9_000_000, 5].into_iter().map(|most| partial.copy_from(&source, most).unwrap()).collect();
+        let copied: Vec<u64> = [1, 1_000_000, 262_144, 9_000_000, 5]
+            .into_iter()
+            .map(|most| partial.copy_from(&source, most).unwrap())
+            .collect();
         assert_eq!(copied, [1, 1_000_000, 262_144, 1_737_872, 0]);
-        assert_eq!((partial.len(), partial.digest()), (3_000_017, Digest::of(&content)));
+        assert_eq!(
+            (partial.len(), partial.digest()),
+            (3_000_017, Digest::of(&content))
+        );
         assert_eq!(fs::read(partial.path()).unwrap(), content);
         // Another one takes up what is there.
         drop(partial);
         let again = Partial::open(folder.path(), "copy").unwrap();
-        assert_eq!((again.len(), again.digest()), (3_000_017, Digest::of(&content)));
+        assert_eq!(
+            (again.len(), again.digest()),
+            (3_000_017, Digest::of(&content))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What work that is spread over machines leaves for each other: plans, staged parts, and a receipt for each unit that is done.
+//! What work that is spread over machines leaves for each other: plans, staged parts, and a receipt
+//! for each unit that is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as FilePath;
@@ -59,7 +60,11 @@ impl<'a> PlacedWork<'a> {
                 .hint("`pubdata plan --write` makes one and prints its address, which names the store too; a hash alone needs --store"));
         };
         if Digest::of(&plan) != *hash {
-            return Err(Error::store(format!("{} is damaged: its bytes have another hash", plan_key(hash))).hint("plan again: `pubdata plan --write`"));
+            return Err(Error::store(format!(
+                "{} is damaged: its bytes have another hash",
+                plan_key(hash)
+            ))
+            .hint("plan again: `pubdata plan --write`"));
         }
         Ok(plan)
     }
@@ -68,8 +73,16 @@ impl<'a> PlacedWork<'a> {
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub async fn put_part(&self, work: &Digest, unit: &str, sha256: &Digest, part: Bytes) -> Result<()> {
-        self.store.put(&Path::from(staged_part_key(work, unit, sha256)), part).await
+    pub async fn put_part(
+        &self,
+        work: &Digest,
+        unit: &str,
+        sha256: &Digest,
+        part: Bytes,
+    ) -> Result<()> {
+        self.store
+            .put(&Path::from(staged_part_key(work, unit, sha256)), part)
+            .await
     }
 
     /// Reads a staged part; none when it is not there.
@@ -77,7 +90,9 @@ impl<'a> PlacedWork<'a> {
     /// # Errors
     /// `Store`, when it cannot be read.
     pub async fn part(&self, work: &Digest, unit: &str, sha256: &Digest) -> Result<Option<Bytes>> {
-        self.store.read(&Path::from(staged_part_key(work, unit, sha256))).await
+        self.store
+            .read(&Path::from(staged_part_key(work, unit, sha256)))
+            .await
     }
 
     /// Writes the rows of a source that is split.
@@ -92,16 +107,25 @@ impl<'a> PlacedWork<'a> {
     ///
     /// # Errors
     /// `Store`, when they cannot be read.
-    pub async fn rows(&self, work: &Digest, unit: &str, range: std::ops::Range<u64>) -> Result<Bytes> {
+    pub async fn rows(
+        &self,
+        work: &Digest,
+        unit: &str,
+        range: std::ops::Range<u64>,
+    ) -> Result<Bytes> {
         self.store.read_range(&rows_key(work, unit), range).await
     }
 
-    /// Writes the receipt of a unit: from now on it is done. Where another process was first, its receipt stays.
+    /// Writes the receipt of a unit: from now on it is done. Where another process was first, its
+    /// receipt stays.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
     pub async fn put_receipt(&self, work: &Digest, unit: &str, receipt: Bytes) -> Result<()> {
-        self.store.create(&receipt_key(work, unit), receipt).await.map(drop)
+        self.store
+            .create(&receipt_key(work, unit), receipt)
+            .await
+            .map(drop)
     }
 
     /// The receipt of a unit; none while it is not done.
@@ -118,8 +142,18 @@ impl<'a> PlacedWork<'a> {
     /// `Store`, when they cannot be listed.
     pub async fn snapshots(&self) -> Result<Vec<(Digest, SharedFile)>> {
         let files = self.store.list(&Path::from("snapshots")).await?;
-        let digest = |file: &SharedFile| file.key.rsplit('/').next()?.get(..DIGEST_TEXT_BYTES)?.parse().ok();
-        Ok(files.into_iter().filter_map(|file| Some((digest(&file)?, file))).collect())
+        let digest = |file: &SharedFile| {
+            file.key
+                .rsplit('/')
+                .next()?
+                .get(..DIGEST_TEXT_BYTES)?
+                .parse()
+                .ok()
+        };
+        Ok(files
+            .into_iter()
+            .filter_map(|file| Some((digest(&file)?, file)))
+            .collect())
     }
 
     /// The text of each plan.
@@ -129,7 +163,12 @@ impl<'a> PlacedWork<'a> {
     pub async fn plans(&self) -> Result<Vec<(String, Bytes)>> {
         let mut plans = Vec::new();
         for file in self.store.list(&Path::from("plans")).await? {
-            plans.extend(self.store.read(&Path::from(file.key.as_str())).await?.map(|plan| (file.key.clone(), plan)));
+            plans.extend(
+                self.store
+                    .read(&Path::from(file.key.as_str()))
+                    .await?
+                    .map(|plan| (file.key.clone(), plan)),
+            );
         }
         Ok(plans)
     }
@@ -142,7 +181,8 @@ impl<'a> PlacedWork<'a> {
         self.store.delete(&Path::from(snapshot.key.as_str())).await
     }
 
-    /// Plans, and staged work of plans, to which nothing was added since an instant, by name, sorted.
+    /// Plans, and staged work of plans, to which nothing was added since an instant, by name,
+    /// sorted.
     ///
     /// # Errors
     /// `Store`, when they cannot be listed.
@@ -153,13 +193,24 @@ impl<'a> PlacedWork<'a> {
                 let mut segments = file.key.split('/').skip(1);
                 let name = segments.next().unwrap_or_default();
                 // Beside them a home has its own staged builds, whose names are no digests.
-                if name.strip_suffix(".json").unwrap_or(name).parse::<Digest>().is_ok() {
-                    let known = newest.entry(format!("{folder}/{name}")).or_insert(file.modified);
+                if name
+                    .strip_suffix(".json")
+                    .unwrap_or(name)
+                    .parse::<Digest>()
+                    .is_ok()
+                {
+                    let known = newest
+                        .entry(format!("{folder}/{name}"))
+                        .or_insert(file.modified);
                     *known = (*known).max(file.modified);
                 }
             }
         }
-        Ok(newest.into_iter().filter(|(_, modified)| *modified < since).map(|(name, _)| name).collect())
+        Ok(newest
+            .into_iter()
+            .filter(|(_, modified)| *modified < since)
+            .map(|(name, _)| name)
+            .collect())
     }
 
     /// Deletes what [`PlacedWork::untouched_since`] named.
@@ -179,7 +230,13 @@ impl<'a> PlacedWork<'a> {
     /// `Store`, when they cannot be listed.
     pub async fn done(&self, work: &Digest) -> Result<BTreeSet<String>> {
         let files = self.store.list(&work_key(work)).await?;
-        let unit = |key: &str| key.strip_suffix(RECEIPT)?.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+        let unit = |key: &str| {
+            key.strip_suffix(RECEIPT)?
+                .trim_end_matches('/')
+                .rsplit('/')
+                .next()
+                .map(str::to_owned)
+        };
         Ok(files.iter().filter_map(|file| unit(&file.key)).collect())
     }
 }

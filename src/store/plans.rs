@@ -39,21 +39,32 @@ impl Plans {
     /// # Errors
     /// `Config`, when the file is missing or wrong.
     pub fn load(files: &DeclarationFiles) -> Result<Self> {
-        let bytes = files.read(FILE).ok_or_else(|| Error::config(format!("there is no {FILE}")))?;
+        let bytes = files
+            .read(FILE)
+            .ok_or_else(|| Error::config(format!("there is no {FILE}")))?;
         Self::parse(&String::from_utf8_lossy(bytes))
     }
 
     /// Reads the text of a plans file.
     ///
     /// # Errors
-    /// `Config`, when a key or value is wrong, a limit is 0, or there is no plan for requests without a key.
+    /// `Config`, when a key or value is wrong, a limit is 0, or there is no plan for requests
+    /// without a key.
     pub fn parse(text: &str) -> Result<Self> {
-        let plans: BTreeMap<String, Plan> = toml::from_str(text).map_err(|error| Error::config(Finding::of_toml(FILE, text, &error).to_string()))?;
-        if let Some((name, _)) = plans.iter().find(|(_, plan)| plan.requests_per_minute == 0 || plan.burst == 0) {
-            return Err(Error::config(format!("{FILE}: plan `{name}`: a limit of 0 would refuse every request")));
+        let plans: BTreeMap<String, Plan> = toml::from_str(text)
+            .map_err(|error| Error::config(Finding::of_toml(FILE, text, &error).to_string()))?;
+        if let Some((name, _)) = plans
+            .iter()
+            .find(|(_, plan)| plan.requests_per_minute == 0 || plan.burst == 0)
+        {
+            return Err(Error::config(format!(
+                "{FILE}: plan `{name}`: a limit of 0 would refuse every request"
+            )));
         }
         if !plans.contains_key(ANONYMOUS_PLAN) {
-            return Err(Error::config(format!("{FILE}: there is no plan `{ANONYMOUS_PLAN}` for requests without a key")));
+            return Err(Error::config(format!(
+                "{FILE}: there is no plan `{ANONYMOUS_PLAN}` for requests without a key"
+            )));
         }
         Ok(Self(plans))
     }
@@ -65,7 +76,10 @@ impl Plans {
 
     /// The names of the plans that a key can have.
     pub fn names_of_keys(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str).filter(|name| *name != ANONYMOUS_PLAN)
+        self.0
+            .keys()
+            .map(String::as_str)
+            .filter(|name| *name != ANONYMOUS_PLAN)
     }
 
     /// The plan of requests without a key.
@@ -79,8 +93,14 @@ impl Plans {
     /// `Config`, listing the plans there are, also for that of requests without a key.
     pub fn of_key(&self, name: &str) -> Result<Plan> {
         let plan = self.0.get(name).copied().filter(|_| name != ANONYMOUS_PLAN);
-        let why = if name == ANONYMOUS_PLAN { "is for requests without a key" } else { "does not exist" };
+        let why = if name == ANONYMOUS_PLAN {
+            "is for requests without a key"
+        } else {
+            "does not exist"
+        };
         let names = || self.names_of_keys().collect::<Vec<_>>().join(", ");
-        plan.ok_or_else(|| Error::config(format!("plan `{name}` {why}")).hint(format!("plans: {}", names())))
+        plan.ok_or_else(|| {
+            Error::config(format!("plan `{name}` {why}")).hint(format!("plans: {}", names()))
+        })
     }
 }

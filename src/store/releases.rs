@@ -1,4 +1,5 @@
-//! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest is there, written last.
+//! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest
+//! is there, written last.
 
 use crate::parquet_error;
 use std::collections::BTreeMap;
@@ -61,7 +62,10 @@ impl Releases {
     /// # Errors
     /// As there.
     pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
-        Ok(Self { store: SharedStore::open(home, url)?, part_files: None })
+        Ok(Self {
+            store: SharedStore::open(home, url)?,
+            part_files: None,
+        })
     }
 
     /// Keeps parts that are read on this machine's disk. In a folder they are there already.
@@ -71,22 +75,35 @@ impl Releases {
         self
     }
 
-    /// Fetches the parts of a release that are not on this machine's disk, as many as there is room for.
+    /// Fetches the parts of a release that are not on this machine's disk, as many as there is room
+    /// for.
     ///
     /// # Errors
     /// `Store`, when one cannot be fetched or kept.
     pub async fn prefetch(&self, manifest: &Manifest) -> Result<()> {
-        let Some(files) = &self.part_files else { return Ok(()) };
+        let Some(files) = &self.part_files else {
+            return Ok(());
+        };
         let mut room = files.limit_bytes();
         let fits = |part: &&Part| {
             let left = room.checked_sub(part.size_bytes);
             room = left.unwrap_or(room);
             left.is_some()
         };
-        let parts = manifest.datasets.values().flat_map(|dataset| &dataset.parts).filter(fits).filter(|part| !files.has(&part.sha256));
+        let parts = manifest
+            .datasets
+            .values()
+            .flat_map(|dataset| &dataset.parts)
+            .filter(fits)
+            .filter(|part| !files.has(&part.sha256));
         let parts: Vec<&Part> = parts.collect();
         for together in parts.chunks(FETCHED_AT_A_TIME) {
-            try_join_all(together.iter().map(|part| self.part_if_present(&manifest.release_id, part))).await?;
+            try_join_all(
+                together
+                    .iter()
+                    .map(|part| self.part_if_present(&manifest.release_id, part)),
+            )
+            .await?;
         }
         Ok(())
     }
@@ -106,23 +123,34 @@ impl Releases {
     /// # Errors
     /// `Store`, when there is no such release, or its manifest was changed or is of a newer format.
     pub async fn manifest(&self, id: &ReleaseId) -> Result<Manifest> {
-        let way_out = |error: Error| match error.way_out() {
+        let way_out = |error: Error| {
+            match error.way_out() {
             Some(_) => error,
             None => error.hint("`pubdata releases rollback` points a channel at an earlier release; or put its manifest.json back from a backup"),
+        }
         };
-        let manifest = Manifest::from_json(&self.manifest_bytes(id).await?).map_err(way_out).context(|| format!("release {id}"))?;
+        let manifest = Manifest::from_json(&self.manifest_bytes(id).await?)
+            .map_err(way_out)
+            .context(|| format!("release {id}"))?;
         if manifest.release_id != *id {
-            return Err(way_out(Error::store(format!("the folder of release {id} holds the manifest of {}", manifest.release_id))));
+            return Err(way_out(Error::store(format!(
+                "the folder of release {id} holds the manifest of {}",
+                manifest.release_id
+            ))));
         }
         Ok(manifest)
     }
 
-    /// The manifest of the release that a channel points at, marked with what could not be renewed since; none when nothing was published there.
+    /// The manifest of the release that a channel points at, marked with what could not be renewed
+    /// since; none when nothing was published there.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when pointer or manifest cannot be read.
+    /// `Config`, when the name is not one a channel can have; `Store`, when pointer or manifest
+    /// cannot be read.
     pub async fn present(&self, channel: &str) -> Result<Option<Manifest>> {
-        let Some(entry) = self.channel(channel).await? else { return Ok(None) };
+        let Some(entry) = self.channel(channel).await? else {
+            return Ok(None);
+        };
         let mut manifest = self.manifest(&entry.release_id).await?;
         manifest.mark(self.unrenewed_if_readable(channel).await.as_ref());
         Ok(Some(manifest))
@@ -135,7 +163,8 @@ impl Releases {
     pub async fn manifest_bytes(&self, id: &ReleaseId) -> Result<Bytes> {
         match self.store.read(&manifest_key(id)).await? {
             Some(bytes) => Ok(bytes),
-            None => Err(Error::store(format!("there is no release {id}")).hint("`pubdata releases list` shows those that are kept")),
+            None => Err(Error::store(format!("there is no release {id}"))
+                .hint("`pubdata releases list` shows those that are kept")),
         }
     }
 
@@ -144,7 +173,12 @@ impl Releases {
     /// # Errors
     /// `Store`, when the store cannot be asked.
     pub async fn exists(&self, id: &ReleaseId) -> Result<bool> {
-        Ok(self.store.size(&manifest_key(id)).await.context(|| format!("release {id}"))?.is_some())
+        Ok(self
+            .store
+            .size(&manifest_key(id))
+            .await
+            .context(|| format!("release {id}"))?
+            .is_some())
     }
 
     /// The complete releases, sorted by id.
@@ -172,14 +206,27 @@ impl Releases {
                 continue;
             }
             let files = self.store.list(&release_key(&release_id)).await?;
-            let modified = files.iter().map(|file| file.modified).max().unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-            incomplete.push(IncompleteRelease { release_id, modified });
+            let modified = files
+                .iter()
+                .map(|file| file.modified)
+                .max()
+                .unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+            incomplete.push(IncompleteRelease {
+                release_id,
+                modified,
+            });
         }
         Ok(incomplete)
     }
 
     async fn folders(&self) -> Result<Vec<ReleaseId>> {
-        Ok(self.store.folders(&Path::from("releases")).await?.iter().filter_map(|name| name.parse().ok()).collect())
+        Ok(self
+            .store
+            .folders(&Path::from("releases"))
+            .await?
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .collect())
     }
 
     /// Reads a whole part; its hash is not checked here.
@@ -187,19 +234,29 @@ impl Releases {
     /// # Errors
     /// `Store`, when the part is missing.
     pub async fn part(&self, id: &ReleaseId, part: &Part) -> Result<Bytes> {
-        self.part_if_present(id, part).await?.ok_or_else(|| missing(id, part))
+        self.part_if_present(id, part)
+            .await?
+            .ok_or_else(|| missing(id, part))
     }
 
-    /// Finds a record in a part; its hash is not checked here. In a folder no more of the file is read than the record needs.
+    /// Finds a record in a part; its hash is not checked here. In a folder no more of the file is
+    /// read than the record needs.
     ///
     /// # Errors
     /// `Store`, when the part is missing or is none.
-    pub async fn find_record(&self, id: &ReleaseId, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
+    pub async fn find_record(
+        &self,
+        id: &ReleaseId,
+        part: &Part,
+        record_id: &RecordId,
+    ) -> Result<Option<Record>> {
         let found = match self.folder() {
             Some(folder) => {
                 let path = folder.join(part_key(id, &part.path)?.as_ref());
                 match open_file(&path) {
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing(id, part)),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                        return Err(missing(id, part));
+                    }
                     opened => find_record(opened.at("open", &path)?, record_id),
                 }
             }
@@ -214,15 +271,25 @@ impl Releases {
     /// `Store`, when the part is there and cannot be read, or its path is not a part's.
     pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
         let key = part_key(id, &part.path)?;
-        let Some(files) = self.part_files.clone() else { return self.store.read(&key).await };
+        let Some(files) = self.part_files.clone() else {
+            return self.store.read(&key).await;
+        };
         let (sha256, reading) = (part.sha256, files.clone());
         let read = tokio::task::spawn_blocking(move || reading.read(&sha256)).await;
-        if let Some(bytes) = read.map_err(|error| Error::store(format!("reading a part failed: {error}")))? {
+        if let Some(bytes) =
+            read.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+        {
             return Ok(Some(bytes));
         }
         let found = self.store.read(&key).await?;
         if let Some(bytes) = found.clone() {
-            let keep = move || if Digest::of(&bytes) == sha256 { files.write(&sha256, &bytes) } else { Ok(()) };
+            let keep = move || {
+                if Digest::of(&bytes) == sha256 {
+                    files.write(&sha256, &bytes)
+                } else {
+                    Ok(())
+                }
+            };
             let kept = tokio::task::spawn_blocking(keep).await;
             // Without room on the disk it is fetched again.
             if let Err(error) = kept.unwrap_or_else(|error| Err(Error::store(error.to_string()))) {
@@ -232,17 +299,28 @@ impl Releases {
         Ok(found)
     }
 
-    /// How many cells of each flat column of some parts are null, as the parts' own statistics say; a column that one of them does not count is left
-    /// out. Only the ends of the files are read.
+    /// How many cells of each flat column of some parts are null, as the parts' own statistics say;
+    /// a column that one of them does not count is left out. Only the ends of the files are read.
     ///
     /// # Errors
     /// `Store`, when the end of a part cannot be read, or its path is not a part's.
-    pub async fn null_counts(&self, id: &ReleaseId, parts: &[&Part]) -> Result<BTreeMap<String, u64>> {
-        let reading = stream::iter(parts.iter().map(|part| async move { self.metadata(&part_key(id, &part.path)?, part.size_bytes).await }));
+    pub async fn null_counts(
+        &self,
+        id: &ReleaseId,
+        parts: &[&Part],
+    ) -> Result<BTreeMap<String, u64>> {
+        let reading = stream::iter(parts.iter().map(|part| async move {
+            self.metadata(&part_key(id, &part.path)?, part.size_bytes)
+                .await
+        }));
         let mut counts: BTreeMap<String, Option<u64>> = BTreeMap::new();
         let mut read = reading.buffer_unordered(FETCHED_AT_A_TIME);
         while let Some(metadata) = read.next().await {
-            for column in metadata?.row_groups().iter().flat_map(RowGroupMetaData::columns) {
+            for column in metadata?
+                .row_groups()
+                .iter()
+                .flat_map(RowGroupMetaData::columns)
+            {
                 if let [name] = column.column_path().parts() {
                     let nulls = column.statistics().and_then(Statistics::null_count_opt);
                     let total = counts.entry(name.clone()).or_insert(Some(0));
@@ -250,17 +328,27 @@ impl Releases {
                 }
             }
         }
-        Ok(counts.into_iter().filter_map(|(name, count)| Some((name, count?))).collect())
+        Ok(counts
+            .into_iter()
+            .filter_map(|(name, count)| Some((name, count?)))
+            .collect())
     }
 
     async fn metadata(&self, key: &Path, size_bytes: u64) -> Result<ParquetMetaData> {
         let mut length = FIRST_READ_OF_METADATA.min(size_bytes);
         loop {
-            let bytes = self.store.read_range(key, size_bytes - length..size_bytes).await?;
+            let bytes = self
+                .store
+                .read_range(key, size_bytes - length..size_bytes)
+                .await?;
             let mut reader = ParquetMetaDataReader::new();
             match reader.try_parse_sized(&bytes, size_bytes) {
                 Ok(()) => return reader.finish().map_err(parquet_error),
-                Err(ParquetError::NeedMoreData(needed)) if needed as u64 > length && needed as u64 <= size_bytes => length = needed as u64,
+                Err(ParquetError::NeedMoreData(needed))
+                    if needed as u64 > length && needed as u64 <= size_bytes =>
+                {
+                    length = needed as u64
+                }
                 Err(error) => return Err(parquet_error(error).context(key.to_string())),
             }
         }
@@ -279,43 +367,76 @@ impl Releases {
         self.store.put(&part_key(id, part_path)?, bytes).await
     }
 
-    /// Takes a staged part over without writing it again: a hard link, where build and release are in one folder. False where they are not, where the
-    /// file system has no such links, or when the part is not there.
+    /// Takes a staged part over without writing it again: a hard link, where build and release are
+    /// in one folder. False where they are not, where the file system has no such links, or when
+    /// the part is not there.
     ///
     /// # Errors
     /// `Store`, when the part is there and cannot be made durable, or its path is not a part's.
-    pub async fn link_staged(&self, staging: &Staging, id: &ReleaseId, part_path: &str) -> Result<bool> {
+    pub async fn link_staged(
+        &self,
+        staging: &Staging,
+        id: &ReleaseId,
+        part_path: &str,
+    ) -> Result<bool> {
         let path = staging.path(part_path);
-        let Some(from) = self.folder().and_then(|folder| path.strip_prefix(folder).ok()?.to_str()) else { return Ok(false) };
-        let Ok(from) = Path::parse(from) else { return Ok(false) };
+        let Some(from) = self
+            .folder()
+            .and_then(|folder| path.strip_prefix(folder).ok()?.to_str())
+        else {
+            return Ok(false);
+        };
+        let Ok(from) = Path::parse(from) else {
+            return Ok(false);
+        };
         let to = part_key(id, part_path)?;
-        // A release that has no manifest yet is as old as its newest file: as old as this, not as the build.
-        let renew = |file: File| file.set_modified(SystemTime::now()).and_then(|()| file.sync_all());
+        // A release that has no manifest yet is as old as its newest file: as old as this, not as
+        // the build.
+        let renew = |file: File| {
+            file.set_modified(SystemTime::now())
+                .and_then(|()| file.sync_all())
+        };
         let make_durable = move || match open_file(&path).and_then(renew) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             synced => synced.map(|()| true).at("make durable", &path),
         };
-        let is_there =
-            tokio::task::spawn_blocking(make_durable).await.map_err(|error| Error::store(format!("making a part durable was stopped: {error}")))??;
+        let is_there = tokio::task::spawn_blocking(make_durable)
+            .await
+            .map_err(|error| {
+                Error::store(format!("making a part durable was stopped: {error}"))
+            })??;
         Ok(is_there && self.store.copy(&from, &to).await.unwrap_or(false))
     }
 
-    /// Takes over a part of another release without writing it again: a hard link in a folder, a copy within the bucket.
-    /// Returns false when that release does not have it.
+    /// Takes over a part of another release without writing it again: a hard link in a folder, a
+    /// copy within the bucket. Returns false when that release does not have it.
     ///
     /// # Errors
     /// `Store`, when the part is there and cannot be taken over, or a path is not a part's.
-    pub async fn link_part(&self, from: &ReleaseId, from_path: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
-        let copied = self.store.copy(&part_key(from, from_path)?, &part_key(to, to_path)?).await;
+    pub async fn link_part(
+        &self,
+        from: &ReleaseId,
+        from_path: &str,
+        to: &ReleaseId,
+        to_path: &str,
+    ) -> Result<bool> {
+        let copied = self
+            .store
+            .copy(&part_key(from, from_path)?, &part_key(to, to_path)?)
+            .await;
         copied.context(|| format!("release {to}: part {to_path} of release {from}"))
     }
 
-    /// Takes a part that stands elsewhere in the same store, without moving its bytes through this machine. False when it is not there.
+    /// Takes a part that stands elsewhere in the same store, without moving its bytes through this
+    /// machine. False when it is not there.
     ///
     /// # Errors
     /// As for [`Releases::link_part`].
     pub async fn take_part(&self, key: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
-        self.store.copy(&Path::from(key), &part_key(to, to_path)?).await.context(|| format!("release {to}: part {to_path}"))
+        self.store
+            .copy(&Path::from(key), &part_key(to, to_path)?)
+            .await
+            .context(|| format!("release {to}: part {to_path}"))
     }
 
     /// Writes the manifest, durably: from now on the release exists.
@@ -324,10 +445,13 @@ impl Releases {
     /// `Store`, when it cannot be written.
     pub async fn put_manifest(&self, manifest: &Manifest) -> Result<()> {
         let id = &manifest.release_id;
-        self.store.put(&manifest_key(id), manifest.to_json().into()).await
+        self.store
+            .put(&manifest_key(id), manifest.to_json().into())
+            .await
     }
 
-    /// Where a release's files are, for other programs: a folder's path, or the address below which a bucket has them.
+    /// Where a release's files are, for other programs: a folder's path, or the address below which
+    /// a bucket has them.
     pub fn location(&self, id: &ReleaseId) -> String {
         let key = release_key(id);
         match self.folder() {
@@ -336,19 +460,27 @@ impl Releases {
         }
     }
 
-    /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller knows that no channel points at it.
+    /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller
+    /// knows that no channel points at it.
     ///
     /// # Errors
     /// `Store`, when a file cannot be deleted.
     pub async fn delete_release(&self, id: &ReleaseId) -> Result<()> {
         let at_release = || format!("delete release {id}");
-        self.store.delete(&manifest_key(id)).await.context(at_release)?;
-        self.store.delete_folder(&release_key(id)).await.context(at_release)
+        self.store
+            .delete(&manifest_key(id))
+            .await
+            .context(at_release)?;
+        self.store
+            .delete_folder(&release_key(id))
+            .await
+            .context(at_release)
     }
 }
 
 fn missing(id: &ReleaseId, part: &Part) -> Error {
-    Error::store(format!("release {id}: part {} is missing", part.path)).hint("`pubdata verify` lists all that is damaged")
+    Error::store(format!("release {id}: part {} is missing", part.path))
+        .hint("`pubdata verify` lists all that is damaged")
 }
 
 fn release_key(id: &ReleaseId) -> Path {
@@ -360,5 +492,9 @@ fn manifest_key(id: &ReleaseId) -> Path {
 }
 
 pub(super) fn part_key(id: &ReleaseId, part_path: &str) -> Result<Path> {
-    Path::parse(format!("releases/{id}/{part_path}")).map_err(|error| Error::store(format!("release {id}: `{part_path}` is not a part's path: {error}")))
+    Path::parse(format!("releases/{id}/{part_path}")).map_err(|error| {
+        Error::store(format!(
+            "release {id}: `{part_path}` is not a part's path: {error}"
+        ))
+    })
 }

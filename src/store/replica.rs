@@ -1,5 +1,6 @@
-//! API keys and the event log where several machines serve: whoever changes them leaves files in the store that are created once, and each server
-//! copies these into its home, where it reads them as if it were alone.
+//! API keys and the event log where several machines serve: whoever changes them leaves files in
+//! the store that are created once, and each server copies these into its home, where it reads them
+//! as if it were alone.
 //!
 //! ```text
 //! keys/<generation>.json       all keys after a change, ten digits; the highest one counts
@@ -50,7 +51,14 @@ impl Replica {
             return Ok(None);
         }
         let copy = Self::home_of(home, store)?;
-        Ok(Some(Self { store: store.clone(), own: home.clone(), copy, generation: 0, log: None, looks: 0 }))
+        Ok(Some(Self {
+            store: store.clone(),
+            own: home.clone(),
+            copy,
+            generation: 0,
+            log: None,
+            looks: 0,
+        }))
     }
 
     /// Where a server finds keys and event log: the home, or the copy in it.
@@ -58,7 +66,11 @@ impl Replica {
     /// # Errors
     /// As [`Replica::of`].
     pub fn home_of(home: &Home, store: &SharedStore) -> Result<Home> {
-        if store.is_home(home) { Ok(home.clone()) } else { Home::open(&home.state_dir().join("replica")) }
+        if store.is_home(home) {
+            Ok(home.clone())
+        } else {
+            Home::open(&home.state_dir().join("replica"))
+        }
     }
 
     /// Takes what has changed in the store.
@@ -78,7 +90,11 @@ impl Replica {
             let generation = newest_generation(&self.store).await?;
             // One that was taken back by hand counts too.
             if generation != self.generation && generation > 0 {
-                newest = self.store.read(&keys_key(generation)).await?.map(|keys| (generation, keys));
+                newest = self
+                    .store
+                    .read(&keys_key(generation))
+                    .await?
+                    .map(|keys| (generation, keys));
             }
         } else {
             let mut generation = self.generation;
@@ -109,11 +125,24 @@ impl Replica {
         Ok(())
     }
 
-    /// Tells of keys of the home that count no more, because the store has keys and these are not among them.
+    /// Tells of keys of the home that count no more, because the store has keys and these are not
+    /// among them.
     fn warn_of_own_keys(&self, shared: &Bytes) {
-        let ids =
-            |keys: &Bytes| Keys::parse(keys, "keys").map(|file| file.keys.into_iter().map(|key| key.id).collect::<BTreeSet<String>>()).unwrap_or_default();
-        let own = read_if_there(&self.own).ok().flatten().map(|own| ids(&own)).unwrap_or_default();
+        let ids = |keys: &Bytes| {
+            Keys::parse(keys, "keys")
+                .map(|file| {
+                    file.keys
+                        .into_iter()
+                        .map(|key| key.id)
+                        .collect::<BTreeSet<String>>()
+                })
+                .unwrap_or_default()
+        };
+        let own = read_if_there(&self.own)
+            .ok()
+            .flatten()
+            .map(|own| ids(&own))
+            .unwrap_or_default();
         let lost = own.difference(&ids(shared)).count();
         if lost > 0 {
             tracing::warn!(
@@ -133,7 +162,9 @@ impl Replica {
                 Err(error) => return Err(error),
             }
         }
-        let Some(mut log) = self.log.take() else { return Ok(()) };
+        let Some(mut log) = self.log.take() else {
+            return Ok(());
+        };
         // What fails in between is opened anew.
         if is_listed {
             catch_up(&self.store, &mut log, now).await?;
@@ -147,22 +178,41 @@ impl Replica {
     }
 }
 
-/// Copies the batches that a log lacks. Where those that follow it are gone, it begins anew with the first that a reader may still ask for.
+/// Copies the batches that a log lacks. Where those that follow it are gone, it begins anew with
+/// the first that a reader may still ask for.
 async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Result<()> {
     let batches = batches(store).await?;
     let is_there = |seq: u64| batches.iter().any(|(first, _)| *first == seq);
     let next = log.last_seq() + 1;
-    let Some((last, _)) = batches.last() else { return Ok(()) };
-    let mut wanted: Vec<u64> = batches.iter().map(|(first, _)| *first).filter(|first| *first >= next).collect();
-    let is_other = *last < next && !is_there(next) && log.last_seq() > 0 && !reaches(store, *last, log.last_seq()).await?;
-    if (!wanted.is_empty() && !is_there(next)) || (log.last_seq() == 0 && next == 1 && wanted.len() > FETCHED_AT_A_TIME) || is_other {
-        wanted = batches.iter().filter(|(_, written)| now.duration_since(*written) <= COPIED).map(|(first, _)| *first).collect();
+    let Some((last, _)) = batches.last() else {
+        return Ok(());
+    };
+    let mut wanted: Vec<u64> = batches
+        .iter()
+        .map(|(first, _)| *first)
+        .filter(|first| *first >= next)
+        .collect();
+    let is_other = *last < next
+        && !is_there(next)
+        && log.last_seq() > 0
+        && !reaches(store, *last, log.last_seq()).await?;
+    if (!wanted.is_empty() && !is_there(next))
+        || (log.last_seq() == 0 && next == 1 && wanted.len() > FETCHED_AT_A_TIME)
+        || is_other
+    {
+        wanted = batches
+            .iter()
+            .filter(|(_, written)| now.duration_since(*written) <= COPIED)
+            .map(|(first, _)| *first)
+            .collect();
         match wanted.first() {
             Some(first) => log.begin_at(*first)?,
             None => return Ok(()),
         }
     }
-    let fetched = wanted.into_iter().map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
+    let fetched = wanted
+        .into_iter()
+        .map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
     let mut fetched = stream::iter(fetched).buffered(FETCHED_AT_A_TIME);
     while let Some((first, batch)) = fetched.try_next().await? {
         // Pruned since it was listed: it was old.
@@ -176,8 +226,12 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
 
 /// Whether the store's last batch ends where a log does.
 async fn reaches(store: &SharedStore, last_batch: u64, last_seq: u64) -> Result<bool> {
-    let Some(batch) = store.read(&batch_key(last_batch)).await? else { return Ok(true) };
-    Ok(events_of(&batch, last_batch)?.last().is_some_and(|event| event.seq == last_seq))
+    let Some(batch) = store.read(&batch_key(last_batch)).await? else {
+        return Ok(true);
+    };
+    Ok(events_of(&batch, last_batch)?
+        .last()
+        .is_some_and(|event| event.seq == last_seq))
 }
 
 /// Puts a follower's log into the store, batch by batch.
@@ -189,11 +243,12 @@ pub struct SharedLog {
 }
 
 impl SharedLog {
-    /// Looks up what the store has of a home's log. A home that has less, because it is a new one, takes it from there first. None where the store
-    /// is the home.
+    /// Looks up what the store has of a home's log. A home that has less, because it is a new one,
+    /// takes it from there first. None where the store is the home.
     ///
     /// # Errors
-    /// `Busy`, when another follower is at work in the home; `Store`, when store or log cannot be read.
+    /// `Busy`, when another follower is at work in the home; `Store`, when store or log cannot be
+    /// read.
     pub async fn open(home: &Home, store: &SharedStore, now: Timestamp) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
@@ -202,28 +257,53 @@ impl SharedLog {
         if let Some((last, _)) = batches(store).await?.last()
             && let Some(batch) = store.read(&batch_key(*last)).await?
         {
-            last_seq = events_of(&batch, *last)?.last().map_or(0, |event| event.seq);
+            last_seq = events_of(&batch, *last)?
+                .last()
+                .map_or(0, |event| event.seq);
         }
         let mut log = EventLog::open(home, |_| {})?;
         if log.last_seq() < last_seq {
             catch_up(store, &mut log, now).await?;
         }
-        Ok(Some(Self { store: store.clone(), tail: EventTail::new(home), last_seq }))
+        Ok(Some(Self {
+            store: store.clone(),
+            tail: EventTail::new(home),
+            last_seq,
+        }))
     }
 
     /// Puts there what the follower has added.
     ///
     /// # Errors
-    /// `Busy`, when another follower has put other events there; `Store`, when it cannot be written: the next call does it again.
+    /// `Busy`, when another follower has put other events there; `Store`, when it cannot be
+    /// written: the next call does it again.
     pub async fn push(&mut self) -> Result<()> {
         let mut tail = self.tail.clone();
-        let events: Vec<Event> = tail.read()?.into_iter().filter(|event| event.seq > self.last_seq).collect();
+        let events: Vec<Event> = tail
+            .read()?
+            .into_iter()
+            .filter(|event| event.seq > self.last_seq)
+            .collect();
         for batch in events.chunks(EVENTS_AT_ONCE) {
             let (first, last) = (batch[0].seq, batch[batch.len() - 1].seq);
-            let lines: Vec<u8> = batch.iter().flat_map(|event| Line::Event(Box::new(event.clone())).bytes()).collect();
-            if self.store.create(&batch_key(first), lines.into()).await?.is_some() {
-                return Err(Error::new(ErrorKind::Busy, format!("another follower has put event {first} into {}", self.store.url()))
-                    .hint("one `pubdata follow` per store is enough: stop this one, or the other"));
+            let lines: Vec<u8> = batch
+                .iter()
+                .flat_map(|event| Line::Event(Box::new(event.clone())).bytes())
+                .collect();
+            if self
+                .store
+                .create(&batch_key(first), lines.into())
+                .await?
+                .is_some()
+            {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!(
+                        "another follower has put event {first} into {}",
+                        self.store.url()
+                    ),
+                )
+                .hint("one `pubdata follow` per store is enough: stop this one, or the other"));
             }
             self.last_seq = last;
         }
@@ -237,7 +317,11 @@ impl SharedLog {
     /// `Store`, when they cannot be deleted.
     pub async fn prune(&self, now: Timestamp) -> Result<()> {
         let kept = super::events::KEPT;
-        for (first, _) in batches(&self.store).await?.into_iter().filter(|(_, written)| now.duration_since(*written) > kept) {
+        for (first, _) in batches(&self.store)
+            .await?
+            .into_iter()
+            .filter(|(_, written)| now.duration_since(*written) > kept)
+        {
             self.store.delete(&batch_key(first)).await?;
         }
         Ok(())
@@ -250,34 +334,52 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 /// Changes the keys of a home, or of the store that machines share.
 ///
 /// # Errors
-/// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when others change them all the time.
-pub async fn change_keys<T>(home: &Home, store: &SharedStore, change: impl Fn(&Keys) -> Result<T>) -> Result<T> {
+/// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when others
+/// change them all the time.
+pub async fn change_keys<T>(
+    home: &Home,
+    store: &SharedStore,
+    change: impl Fn(&Keys) -> Result<T>,
+) -> Result<T> {
     if store.is_home(home) {
         return change(&Keys::open(home));
     }
     for _ in 0..TRIES {
         let (generation, before) = shared_keys(home, store).await?;
         // Of this change alone: others of this process may be under way.
-        let aside = home.scratch_of_process(&format!("keys-{}", CHANGES.fetch_add(1, Ordering::Relaxed)))?;
+        let aside =
+            home.scratch_of_process(&format!("keys-{}", CHANGES.fetch_add(1, Ordering::Relaxed)))?;
         if let Some(before) = before {
             super::write_file(&aside.keys_file(), &before)?;
         }
-        let changed = change(&Keys::open(&aside)).and_then(|outcome| Ok((outcome, read_if_there(&aside)?)));
+        let changed =
+            change(&Keys::open(&aside)).and_then(|outcome| Ok((outcome, read_if_there(&aside)?)));
         aside.remove()?;
         let (outcome, after) = changed?;
         let after = after.ok_or_else(|| Error::store("the changed keys are gone"))?;
-        if store.create(&keys_key(generation + 1), after).await?.is_none() {
+        if store
+            .create(&keys_key(generation + 1), after)
+            .await?
+            .is_none()
+        {
             return Ok(outcome);
         }
     }
-    Err(Error::new(ErrorKind::Busy, "the keys are changed by others all the time").hint("try again"))
+    Err(Error::new(
+        ErrorKind::Busy,
+        "the keys are changed by others all the time",
+    )
+    .hint("try again"))
 }
 
 /// The keys and invitations of a home, or of the store that machines share.
 ///
 /// # Errors
 /// `Store`, when they cannot be read.
-pub async fn list_keys(home: &Home, store: &SharedStore) -> Result<(Vec<super::ApiKey>, Vec<super::Invitation>)> {
+pub async fn list_keys(
+    home: &Home,
+    store: &SharedStore,
+) -> Result<(Vec<super::ApiKey>, Vec<super::Invitation>)> {
     let file = if store.is_home(home) {
         Keys::open(home).read()?
     } else {
@@ -299,7 +401,11 @@ async fn shared_keys(home: &Home, store: &SharedStore) -> Result<(u64, Option<By
 
 async fn newest_generation(store: &SharedStore) -> Result<u64> {
     let files = store.list(&Path::from("keys")).await?;
-    Ok(files.iter().filter_map(|file| number_of(&file.key, ".json")).max().unwrap_or(0))
+    Ok(files
+        .iter()
+        .filter_map(|file| number_of(&file.key, ".json"))
+        .max()
+        .unwrap_or(0))
 }
 
 fn read_if_there(home: &Home) -> Result<Option<Bytes>> {
@@ -313,7 +419,10 @@ fn read_if_there(home: &Home) -> Result<Option<Bytes>> {
 /// First number of each batch of a store's log, and when it was written, in order.
 async fn batches(store: &SharedStore) -> Result<Vec<(u64, Timestamp)>> {
     let files = store.list(&Path::from("stream/log")).await?;
-    Ok(files.iter().filter_map(|file| Some((number_of(&file.key, ".jsonl")?, file.modified))).collect())
+    Ok(files
+        .iter()
+        .filter_map(|file| Some((number_of(&file.key, ".jsonl")?, file.modified)))
+        .collect())
 }
 
 /// The events of a batch, which begins with a number.
@@ -321,7 +430,9 @@ fn events_of(batch: &Bytes, first: u64) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     for line in batch.split_inclusive(|byte| *byte == b'\n') {
         match serde_json::from_slice(line) {
-            Ok(Line::Event(event)) if event.seq == first + events.len() as u64 => events.push(*event),
+            Ok(Line::Event(event)) if event.seq == first + events.len() as u64 => {
+                events.push(*event)
+            }
             _ => {
                 return Err(Error::store(format!("{}: line {} is not the event that follows", batch_key(first), events.len() + 1))
                     .hint("stop `follow`, delete stream/log in the store, and start it: it puts its log there again"));

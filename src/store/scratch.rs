@@ -6,7 +6,8 @@ use super::Home;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// The folder of rows on their way to their buckets, `HOME/scratch/<task>-<purpose>/<bucket>/<snapshot>-<member>`; removed when dropped.
+/// The folder of rows on their way to their buckets,
+/// `HOME/scratch/<task>-<purpose>/<bucket>/<snapshot>-<member>`; removed when dropped.
 pub struct Scratch {
     home: Home,
 }
@@ -17,7 +18,12 @@ impl Scratch {
     /// # Errors
     /// `Store`, when it cannot be made.
     pub fn begin(home: &Home, task_id: &str, purpose: &str) -> Result<Self> {
-        Ok(Self { home: home.scratch(&format!("{}-{purpose}", Digest::of(task_id.as_bytes()).short(16)))? })
+        Ok(Self {
+            home: home.scratch(&format!(
+                "{}-{purpose}",
+                Digest::of(task_id.as_bytes()).short(16)
+            ))?,
+        })
     }
 
     /// Makes a folder for each bucket.
@@ -25,7 +31,9 @@ impl Scratch {
     /// # Errors
     /// `Store`, when one cannot be made.
     pub fn make(&self, buckets: u32) -> Result<()> {
-        (0..buckets).map(|bucket| self.folder(bucket)).try_for_each(|folder| std::fs::create_dir(&folder).at("create folder", &folder))
+        (0..buckets)
+            .map(|bucket| self.folder(bucket))
+            .try_for_each(|folder| std::fs::create_dir(&folder).at("create folder", &folder))
     }
 
     /// The file of a bucket's rows of a snapshot and member.

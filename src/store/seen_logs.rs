@@ -1,4 +1,5 @@
-//! What the logs of servers were when they were looked at, so that a log that is another one the next time is noticed; and the evidence of it.
+//! What the logs of servers were when they were looked at, so that a log that is another one the
+//! next time is noticed; and the evidence of it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -63,17 +64,21 @@ fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
         Error::store(format!("{} {reason}", path.display()))
             .hint("it says what a server's log was: put it back from a backup; without it the log is taken on trust once more")
     };
-    let seen: SeenLog = serde_json::from_slice(&bytes).map_err(|error| damaged(format!("is damaged: {error}")))?;
+    let seen: SeenLog =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(format!("is damaged: {error}")))?;
     match seen.format_version {
         SEEN_LOG_FORMAT_VERSION => Ok(Some(seen)),
-        other => Err(damaged(format!("has format {other}; this program reads {SEEN_LOG_FORMAT_VERSION}"))),
+        other => Err(damaged(format!(
+            "has format {other}; this program reads {SEEN_LOG_FORMAT_VERSION}"
+        ))),
     }
 }
 
 /// What is known of a server's log.
 ///
 /// # Errors
-/// `Store`, when it cannot be read or is damaged: a log that was seen is never taken for one that was not.
+/// `Store`, when it cannot be read or is damaged: a log that was seen is never taken for one that
+/// was not.
 pub fn seen_log(home: &Home, url: &str) -> Result<Option<SeenLog>> {
     read(&file(home, url))
 }
@@ -100,7 +105,11 @@ pub(super) fn files(home: &Home) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.at("read folder", &folder)?.path();
-        files.extend(path.extension().is_some_and(|extension| extension == "json").then(|| path.clone()));
+        files.extend(
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+                .then(|| path.clone()),
+        );
     }
     files.sort();
     Ok(files)
@@ -127,9 +136,15 @@ pub fn keep_log_evidence(home: &Home, evidence: &LogEvidence) -> Result<PathBuf>
     let mut bytes = serde_json::to_vec_pretty(evidence).expect("texts have a JSON form");
     bytes.push(b'\n');
     let path = folder.join(format!("{}.json", Digest::of(&bytes).short(32)));
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+    match std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+    {
         Ok(mut file) => {
-            file.write_all(&bytes).and_then(|()| file.sync_all()).at("write", &path)?;
+            file.write_all(&bytes)
+                .and_then(|()| file.sync_all())
+                .at("write", &path)?;
             durable::sync_folder(&folder)?;
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

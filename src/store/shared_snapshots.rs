@@ -47,18 +47,28 @@ impl Snapshots {
         store.put_file(&key, &path).await
     }
 
-    /// Takes a snapshot from a store, where it is not here yet. What comes is as it was fetched, or it does not come.
+    /// Takes a snapshot from a store, where it is not here yet. What comes is as it was fetched, or
+    /// it does not come.
     ///
     /// # Errors
-    /// `Store`, when the store does not have it, or has other bytes; or when it cannot be written here.
+    /// `Store`, when the store does not have it, or has other bytes; or when it cannot be written
+    /// here.
     pub async fn bring(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<()> {
-        let is_here = || std::fs::metadata(self.path(snapshot)).is_ok_and(|found| found.len() == snapshot.size_bytes);
+        let is_here = || {
+            std::fs::metadata(self.path(snapshot))
+                .is_ok_and(|found| found.len() == snapshot.size_bytes)
+        };
         let mut partial = loop {
             if is_here() {
                 return Ok(());
             }
-            match self.partial(&snapshot.source_id, &format!("{}/{}", store.url(), snapshot.sha256)) {
-                Err(error) if error.kind() == ErrorKind::Busy => tokio::time::sleep(BETWEEN_LOOKS).await,
+            match self.partial(
+                &snapshot.source_id,
+                &format!("{}/{}", store.url(), snapshot.sha256),
+            ) {
+                Err(error) if error.kind() == ErrorKind::Busy => {
+                    tokio::time::sleep(BETWEEN_LOOKS).await
+                }
                 partial => break partial?,
             }
         };
@@ -67,18 +77,32 @@ impl Snapshots {
             return partial.discard();
         }
         partial.restart()?;
-        let place = || Ok::<_, Error>(format!("snapshot {} of {}", self.key(snapshot)?, store.url()));
+        let place = || {
+            Ok::<_, Error>(format!(
+                "snapshot {} of {}",
+                self.key(snapshot)?,
+                store.url()
+            ))
+        };
         match self.fill(partial, store, snapshot).await? {
             Taken::AsFetched => Ok(()),
-            Taken::Gone => {
-                Err(Error::store(format!("{} is gone (fetched from {})", place()?, snapshot.url)).hint("`pubdata plan --write` puts it there again"))
-            }
-            Taken::Other => Err(Error::store(format!("{} is not what was fetched from {}", place()?, snapshot.url))
-                .hint("delete it there; `pubdata plan --write` puts it there again")),
+            Taken::Gone => Err(Error::store(format!(
+                "{} is gone (fetched from {})",
+                place()?,
+                snapshot.url
+            ))
+            .hint("`pubdata plan --write` puts it there again")),
+            Taken::Other => Err(Error::store(format!(
+                "{} is not what was fetched from {}",
+                place()?,
+                snapshot.url
+            ))
+            .hint("delete it there; `pubdata plan --write` puts it there again")),
         }
     }
 
-    /// Takes a snapshot from a store into a home that is thrown away: a link, where the store is a folder.
+    /// Takes a snapshot from a store into a home that is thrown away: a link, where the store is a
+    /// folder.
     ///
     /// # Errors
     /// `Store`, when the store cannot be read, or the home not be written.
@@ -95,8 +119,16 @@ impl Snapshots {
         self.fill(partial, store, snapshot).await
     }
 
-    async fn fill(&self, mut partial: Partial, store: &SharedStore, snapshot: &Snapshot) -> Result<Taken> {
-        if !store.read_pieces(&self.key(snapshot)?, |piece| partial.write(piece)).await? {
+    async fn fill(
+        &self,
+        mut partial: Partial,
+        store: &SharedStore,
+        snapshot: &Snapshot,
+    ) -> Result<Taken> {
+        if !store
+            .read_pieces(&self.key(snapshot)?, |piece| partial.write(piece))
+            .await?
+        {
             partial.discard()?;
             return Ok(Taken::Gone);
         }
@@ -134,7 +166,11 @@ impl Snapshots {
     ///
     /// # Errors
     /// `Store`, when it cannot be read.
-    pub async fn digest_in(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<Option<Digest>> {
+    pub async fn digest_in(
+        &self,
+        store: &SharedStore,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Digest>> {
         let mut hasher = Hasher::default();
         let is_there = store
             .read_pieces(&self.key(snapshot)?, |piece| {
@@ -153,17 +189,27 @@ impl Snapshots {
         Ok(format!("{}/{}", store.url(), self.key(snapshot)?))
     }
 
-    /// Reads ranges of a snapshot of a store, several at a time. Its digest says nothing of them: whoever reads them checks what they hold.
+    /// Reads ranges of a snapshot of a store, several at a time. Its digest says nothing of them:
+    /// whoever reads them checks what they hold.
     ///
     /// # Errors
     /// `Store`, when the store does not have it, or cannot be read.
-    pub async fn ranges(&self, store: &SharedStore, snapshot: &Snapshot, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    pub async fn ranges(
+        &self,
+        store: &SharedStore,
+        snapshot: &Snapshot,
+        ranges: &[Range<u64>],
+    ) -> Result<Vec<Bytes>> {
         store.read_ranges(&self.key(snapshot)?, ranges).await
     }
 
     fn key(&self, snapshot: &Snapshot) -> Result<Path> {
         let path = self.path(snapshot);
-        let below = path.strip_prefix(&self.snapshots_dir).unwrap_or(&path).to_string_lossy();
-        Path::parse(format!("snapshots/{below}")).map_err(|error| Error::store(format!("{}: {error}", path.display())))
+        let below = path
+            .strip_prefix(&self.snapshots_dir)
+            .unwrap_or(&path)
+            .to_string_lossy();
+        Path::parse(format!("snapshots/{below}"))
+            .map_err(|error| Error::store(format!("{}: {error}", path.display())))
     }
 }

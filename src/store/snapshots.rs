@@ -1,4 +1,5 @@
-//! Publishers' files, named by their content, and what is known of each URL. Losing the latter costs a download, never a wrong answer.
+//! Publishers' files, named by their content, and what is known of each URL. Losing the latter
+//! costs a download, never a wrong answer.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -29,8 +30,8 @@ pub const MOST_HEADER_BYTES: usize = 512;
 /// HOME/state/partial/<hash>.part, <hash>.json       a download in progress, and which bytes it is a part of
 /// ```
 ///
-/// A snapshot is complete when it has its name: bytes are written aside, synced, and renamed. The state is a memory only: losing it
-/// costs a download, never a wrong answer.
+/// A snapshot is complete when it has its name: bytes are written aside, synced, and renamed. The
+/// state is a memory only: losing it costs a download, never a wrong answer.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
     pub(super) snapshots_dir: PathBuf,
@@ -43,14 +44,17 @@ pub struct Snapshots {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownUrl {
     pub snapshot: Snapshot,
-    /// Where the bytes came from: the URL itself, or a place on a mirror. ETags and dates mean something at that place only.
+    /// Where the bytes came from: the URL itself, or a place on a mirror. ETags and dates mean
+    /// something at that place only.
     pub origin: String,
     /// The file's stamp, when the origin is a file whose stamp can be trusted.
     pub stamp: Option<FileStamp>,
-    /// Whether nothing proves that the bytes are the whole file: neither how they came nor how they end.
+    /// Whether nothing proves that the bytes are the whole file: neither how they came nor how they
+    /// end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_length_unknown: bool,
-    /// The publisher's date of the bytes, where it lies after the day of the fetch and does not count.
+    /// The publisher's date of the bytes, where it lies after the day of the fetch and does not
+    /// count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub future_date: Option<String>,
     /// What the publisher's own document said of the file when it was last fetched.
@@ -72,14 +76,23 @@ pub struct KnownChange {
 }
 
 impl KnownUrl {
-    /// Takes back what an earlier version believed: a date after the day of the fetch, and headers of any length.
+    /// Takes back what an earlier version believed: a date after the day of the fetch, and headers
+    /// of any length.
     fn without_what_is_not_believed(mut self) -> Self {
         let snapshot = &mut self.snapshot;
-        if let Some(day) = snapshot.day_of_fetch().filter(|_| snapshot.has_future_date()) {
-            self.future_date = Some(std::mem::replace(&mut snapshot.source_date, day.to_string()));
+        if let Some(day) = snapshot
+            .day_of_fetch()
+            .filter(|_| snapshot.has_future_date())
+        {
+            self.future_date = Some(std::mem::replace(
+                &mut snapshot.source_date,
+                day.to_string(),
+            ));
         }
         snapshot.etag.take_if(|etag| etag.len() > MOST_HEADER_BYTES);
-        snapshot.last_modified.take_if(|date| date.len() > MOST_HEADER_BYTES);
+        snapshot
+            .last_modified
+            .take_if(|date| date.len() > MOST_HEADER_BYTES);
         self
     }
 }
@@ -90,7 +103,8 @@ pub struct FileStamp {
     pub size_bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Time of the last change of content or attributes, where the system has one; catches a rewritten file with a copied date.
+    /// Time of the last change of content or attributes, where the system has one; catches a
+    /// rewritten file with a copied date.
     pub changed_ns: i64,
 }
 
@@ -117,7 +131,12 @@ impl Snapshots {
     /// `Store`, when a folder cannot be made.
     pub fn open(home: &Home) -> Result<Self> {
         let snapshots = Self::look(home);
-        for folder in [&snapshots.snapshots_dir, &snapshots.urls_dir, &snapshots.partial_dir, &snapshots.blocks_dir] {
+        for folder in [
+            &snapshots.snapshots_dir,
+            &snapshots.urls_dir,
+            &snapshots.partial_dir,
+            &snapshots.blocks_dir,
+        ] {
             fs::create_dir_all(folder).at("create folder", folder)?;
         }
         Ok(snapshots)
@@ -127,10 +146,16 @@ impl Snapshots {
     pub fn look(home: &Home) -> Self {
         let state_dir = home.state_dir();
         let below = |name: &str| state_dir.join(name);
-        Self { snapshots_dir: home.snapshots_dir(), urls_dir: below("urls"), partial_dir: below("partial"), blocks_dir: below("blocks") }
+        Self {
+            snapshots_dir: home.snapshots_dir(),
+            urls_dir: below("urls"),
+            partial_dir: below("partial"),
+            blocks_dir: below("blocks"),
+        }
     }
 
-    /// Returns the newest snapshot of a source's URL (without secrets). Nothing, when its file is gone or has another size.
+    /// Returns the newest snapshot of a source's URL (without secrets). Nothing, when its file is
+    /// gone or has another size.
     pub fn known(&self, source_id: &str, url: &str) -> Option<Snapshot> {
         self.known_url(source_id, url).map(|known| known.snapshot)
     }
@@ -140,7 +165,9 @@ impl Snapshots {
         let path = self.url_state_file(source_id, url);
         let bytes = read_file(&path).ok()?;
         let known = match serde_json::from_slice::<UrlState>(&bytes) {
-            Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => state.known.without_what_is_not_believed(),
+            Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => {
+                state.known.without_what_is_not_believed()
+            }
             Ok(state) => {
                 tracing::warn!(path = %path.display(), format_version = state.format_version, "state of a URL has an unknown format; fetching it again");
                 return None;
@@ -162,14 +189,18 @@ impl Snapshots {
         let mut snapshots = Vec::new();
         for path in self.url_states()? {
             let bytes = read_file(&path).at("read", &path)?;
-            let state = serde_json::from_slice::<UrlState>(&bytes).ok().filter(|state| state.known.snapshot.source_id == source_id);
-            snapshots.extend(state.and_then(|state| self.known(source_id, &state.known.snapshot.url)));
+            let state = serde_json::from_slice::<UrlState>(&bytes)
+                .ok()
+                .filter(|state| state.known.snapshot.source_id == source_id);
+            snapshots
+                .extend(state.and_then(|state| self.known(source_id, &state.known.snapshot.url)));
         }
         snapshots.sort_by(|a, b| a.keys.cmp(&b.keys));
         Ok(snapshots)
     }
 
-    /// Returns the newest snapshot of every URL, by keys, and the errors of states that cannot be read.
+    /// Returns the newest snapshot of every URL, by keys, and the errors of states that cannot be
+    /// read.
     ///
     /// # Errors
     /// `Store`, when the folder cannot be read.
@@ -178,8 +209,12 @@ impl Snapshots {
         for path in self.url_states()? {
             match read_file(&path).at("read", &path) {
                 Ok(bytes) => {
-                    let state = serde_json::from_slice::<UrlState>(&bytes).ok().map(|state| state.known.snapshot);
-                    snapshots.extend(state.and_then(|snapshot| self.known(&snapshot.source_id, &snapshot.url)));
+                    let state = serde_json::from_slice::<UrlState>(&bytes)
+                        .ok()
+                        .map(|state| state.known.snapshot);
+                    snapshots.extend(
+                        state.and_then(|snapshot| self.known(&snapshot.source_id, &snapshot.url)),
+                    );
                 }
                 Err(error) => unreadable.push(error),
             }
@@ -196,7 +231,11 @@ impl Snapshots {
         let mut newest = std::collections::BTreeSet::new();
         for path in self.url_states()? {
             let bytes = read_file(&path).at("read", &path)?;
-            newest.extend(serde_json::from_slice::<UrlState>(&bytes).ok().map(|state| state.known.snapshot.sha256));
+            newest.extend(
+                serde_json::from_slice::<UrlState>(&bytes)
+                    .ok()
+                    .map(|state| state.known.snapshot.sha256),
+            );
         }
         Ok(newest)
     }
@@ -204,12 +243,19 @@ impl Snapshots {
     /// The states of all URLs. What a killed process left aside is none.
     fn url_states(&self) -> Result<Vec<PathBuf>> {
         let is_state = |path: &PathBuf| path.extension() == Some(OsStr::new("json"));
-        Ok(files_of(&self.urls_dir)?.into_iter().filter(is_state).collect())
+        Ok(files_of(&self.urls_dir)?
+            .into_iter()
+            .filter(is_state)
+            .collect())
     }
 
     /// Where a snapshot's bytes are, whether or not they are there.
     pub fn path(&self, snapshot: &Snapshot) -> PathBuf {
-        self.source_dir(&snapshot.source_id).join(format!("{}-{}", snapshot.sha256, file_name(&snapshot.url, &snapshot.keys)))
+        self.source_dir(&snapshot.source_id).join(format!(
+            "{}-{}",
+            snapshot.sha256,
+            file_name(&snapshot.url, &snapshot.keys)
+        ))
     }
 
     /// Finds a snapshot by its digest alone, as provenance names it.
@@ -218,7 +264,10 @@ impl Snapshots {
     /// `Store`, when the folder cannot be read.
     pub fn find(&self, source_id: &str, sha256: &Digest) -> Result<Option<PathBuf>> {
         let folder = self.source_dir(source_id);
-        let mut paths: Vec<PathBuf> = files_of(&folder)?.into_iter().filter(|path| digest_of_name(path) == Some(*sha256) && path.is_file()).collect();
+        let mut paths: Vec<PathBuf> = files_of(&folder)?
+            .into_iter()
+            .filter(|path| digest_of_name(path) == Some(*sha256) && path.is_file())
+            .collect();
         paths.sort();
         Ok(paths.into_iter().next())
     }
@@ -230,16 +279,31 @@ impl Snapshots {
     pub fn all(&self) -> Result<Vec<StoredSnapshot>> {
         let mut snapshots = Vec::new();
         for folder in files_of(&self.snapshots_dir)? {
-            let source_id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let source_id = folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             for path in files_of(&folder)? {
                 let sha256 = digest_of_name(&path).ok_or_else(|| {
-                    Error::store(format!("{} is not a snapshot: its name does not begin with a digest", path.display())).hint("move the file away")
+                    Error::store(format!(
+                        "{} is not a snapshot: its name does not begin with a digest",
+                        path.display()
+                    ))
+                    .hint("move the file away")
                 })?;
                 let size_bytes = fs::metadata(&path).at("read", &path)?.len();
-                snapshots.push(StoredSnapshot { source_id: source_id.clone(), sha256, path, size_bytes });
+                snapshots.push(StoredSnapshot {
+                    source_id: source_id.clone(),
+                    sha256,
+                    path,
+                    size_bytes,
+                });
             }
         }
-        snapshots.sort_by(|a, b| (&a.source_id, a.sha256, &a.path).cmp(&(&b.source_id, b.sha256, &b.path)));
+        snapshots.sort_by(|a, b| {
+            (&a.source_id, a.sha256, &a.path).cmp(&(&b.source_id, b.sha256, &b.path))
+        });
         Ok(snapshots)
     }
 
@@ -250,7 +314,9 @@ impl Snapshots {
     pub fn remove(&self, snapshot: &StoredSnapshot) -> Result<()> {
         fs::remove_file(&snapshot.path).at("delete", &snapshot.path)?;
         match fs::remove_file(self.blocks_file(&snapshot.sha256)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete", &self.blocks_file(&snapshot.sha256)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).at("delete", &self.blocks_file(&snapshot.sha256))
+            }
             _ => Ok(()),
         }
     }
@@ -263,11 +329,13 @@ impl Snapshots {
         Partial::open(&self.partial_dir, &name_of(source_id, url))
     }
 
-    /// Makes a finished download a snapshot: syncs it, makes it read-only, gives it its name and remembers its URL. Bytes that are
-    /// already there are replaced by themselves, which also mends a damaged file.
+    /// Makes a finished download a snapshot: syncs it, makes it read-only, gives it its name and
+    /// remembers its URL. Bytes that are already there are replaced by themselves, which also mends
+    /// a damaged file.
     ///
     /// # Errors
-    /// `Store`, when a step fails or when `known` does not describe the bytes; the snapshots that are there stay as they are.
+    /// `Store`, when a step fails or when `known` does not describe the bytes; the snapshots that
+    /// are there stay as they are.
     pub fn accept(&self, partial: Partial, known: &KnownUrl) -> Result<()> {
         self.keep(partial, &known.snapshot)?;
         self.remember(known)
@@ -276,23 +344,31 @@ impl Snapshots {
     /// Makes finished bytes a snapshot; nothing is remembered of its URL.
     pub(super) fn keep(&self, partial: Partial, snapshot: &Snapshot) -> Result<()> {
         if partial.digest() != snapshot.sha256 || partial.len() != snapshot.size_bytes {
-            return Err(Error::store(format!("downloaded bytes are not the snapshot {} of {}", snapshot.sha256, snapshot.url)));
+            return Err(Error::store(format!(
+                "downloaded bytes are not the snapshot {} of {}",
+                snapshot.sha256, snapshot.url
+            )));
         }
         let folder = self.source_dir(&snapshot.source_id);
         fs::create_dir_all(&folder).at("create folder", &folder)?;
         write_json(&self.blocks_file(&snapshot.sha256), &partial.block_sums())?;
         partial.move_to(&self.path(snapshot))?;
-        File::open(&folder).and_then(|folder| folder.sync_all()).at("sync folder", &folder)
+        File::open(&folder)
+            .and_then(|folder| folder.sync_all())
+            .at("sync folder", &folder)
     }
 
-    /// Forgets what is known of a snapshot's URL, so that the next fetch asks for the whole file whatever the publisher says of changes.
+    /// Forgets what is known of a snapshot's URL, so that the next fetch asks for the whole file
+    /// whatever the publisher says of changes.
     ///
     /// # Errors
     /// `Store`, when the state cannot be deleted.
     pub fn forget(&self, snapshot: &Snapshot) -> Result<()> {
         let path = self.url_state_file(&snapshot.source_id, &snapshot.url);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete", &path),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).at("delete", &path)
+            }
             _ => Ok(()),
         }
     }
@@ -303,18 +379,30 @@ impl Snapshots {
     /// `Store`, when the state cannot be written.
     pub fn remember(&self, known: &KnownUrl) -> Result<()> {
         let path = self.url_state_file(&known.snapshot.source_id, &known.snapshot.url);
-        let state = UrlState { format_version: URL_STATE_FORMAT_VERSION, known: known.clone() };
+        let state = UrlState {
+            format_version: URL_STATE_FORMAT_VERSION,
+            known: known.clone(),
+        };
         write_json(&path, &state)
     }
 
     /// Says that a snapshot's file is gone, or that something else stands in its place.
     pub fn absence(&self, snapshot: &Snapshot) -> String {
         let path = self.path(snapshot);
-        let what = if path.exists() { "cannot be read: what stands there is no file" } else { "is gone" };
-        format!("snapshot {} {what} (fetched from {})", path.display(), snapshot.url)
+        let what = if path.exists() {
+            "cannot be read: what stands there is no file"
+        } else {
+            "is gone"
+        };
+        format!(
+            "snapshot {} {what} (fetched from {})",
+            path.display(),
+            snapshot.url
+        )
     }
 
-    /// What is wrong with a snapshot's file: gone, or in which bytes it is not what was fetched. Nothing when it is as fetched.
+    /// What is wrong with a snapshot's file: gone, or in which bytes it is not what was fetched.
+    /// Nothing when it is as fetched.
     ///
     /// # Errors
     /// `Store`, when the file cannot be read.
@@ -327,12 +415,26 @@ impl Snapshots {
         if hasher.digest() == snapshot.sha256 {
             return Ok(None);
         }
-        let known = read_file(&self.blocks_file(&snapshot.sha256)).ok().and_then(|bytes| serde_json::from_slice::<BlockSums>(&bytes).ok());
-        let place = known.map(|known| known.differences(&hasher.sums())).filter(|ranges| !ranges.is_empty()).map_or_else(String::new, |ranges| {
-            let ranges: Vec<String> = ranges.iter().take(5).map(|(start, end)| format!("{start} to {end}")).collect();
-            format!(", changed within bytes {}", ranges.join(", "))
-        });
-        Ok(Some(format!("snapshot {} is not what was fetched from {}: its SHA-256 is no longer {}{place}", path.display(), snapshot.url, snapshot.sha256)))
+        let known = read_file(&self.blocks_file(&snapshot.sha256))
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<BlockSums>(&bytes).ok());
+        let place = known
+            .map(|known| known.differences(&hasher.sums()))
+            .filter(|ranges| !ranges.is_empty())
+            .map_or_else(String::new, |ranges| {
+                let ranges: Vec<String> = ranges
+                    .iter()
+                    .take(5)
+                    .map(|(start, end)| format!("{start} to {end}"))
+                    .collect();
+                format!(", changed within bytes {}", ranges.join(", "))
+            });
+        Ok(Some(format!(
+            "snapshot {} is not what was fetched from {}: its SHA-256 is no longer {}{place}",
+            path.display(),
+            snapshot.url,
+            snapshot.sha256
+        )))
     }
 
     fn blocks_file(&self, sha256: &Digest) -> PathBuf {
@@ -344,16 +446,23 @@ impl Snapshots {
     }
 
     fn url_state_file(&self, source_id: &str, url: &str) -> PathBuf {
-        self.urls_dir.join(format!("{}.json", name_of(source_id, url)))
+        self.urls_dir
+            .join(format!("{}.json", name_of(source_id, url)))
     }
 }
 
 /// Writes a small file whole or not at all, as far as other processes can see.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Error::store(format!("cannot write {}: {error}", path.display())))?;
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| Error::store(format!("cannot write {}: {error}", path.display())))?;
     bytes.push(b'\n');
     let aside = path.with_extension("json.new");
-    files::open_with(OpenOptions::new().create(true).truncate(true).write(true), &aside).and_then(|mut file| file.write_all(&bytes)).at("write", &aside)?;
+    files::open_with(
+        OpenOptions::new().create(true).truncate(true).write(true),
+        &aside,
+    )
+    .and_then(|mut file| file.write_all(&bytes))
+    .at("write", &aside)?;
     fs::rename(&aside, path).at("rename to", path)
 }
 
@@ -365,32 +474,59 @@ fn name_of(source_id: &str, url: &str) -> String {
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        entries => entries.at("read folder", folder)?.map(|entry| Ok(entry.at("read folder", folder)?.path())).collect(),
+        entries => entries
+            .at("read folder", folder)?
+            .map(|entry| Ok(entry.at("read folder", folder)?.path()))
+            .collect(),
     }
 }
 
 fn digest_of_name(path: &Path) -> Option<Digest> {
-    path.file_name().and_then(OsStr::to_str)?.split_once('-')?.0.parse().ok()
+    path.file_name()
+        .and_then(OsStr::to_str)?
+        .split_once('-')?
+        .0
+        .parse()
+        .ok()
 }
 
-/// The URL's last path segment; where the query tells one file from another, the values of the keys stand before its extension.
+/// The URL's last path segment; where the query tells one file from another, the values of the keys
+/// stand before its extension.
 fn file_name(url: &str, keys: &BTreeMap<String, String>) -> String {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
-    let name = path.rsplit(['/', ':']).next().filter(|name| !name.is_empty()).unwrap_or("index.html");
+    let name = path
+        .rsplit(['/', ':'])
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or("index.html");
     if query.is_empty() || keys.is_empty() {
         return sanitised(name);
     }
-    let tag: String = keys.values().map(String::as_str).collect::<Vec<_>>().join("-").chars().take(60).collect();
+    let tag: String = keys
+        .values()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("-")
+        .chars()
+        .take(60)
+        .collect();
     match name.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() => sanitised(&format!("{stem}-{tag}.{extension}")),
+        Some((stem, extension)) if !stem.is_empty() => {
+            sanitised(&format!("{stem}-{tag}.{extension}"))
+        }
         _ => sanitised(&format!("{name}-{tag}")),
     }
 }
 
-/// A name that is one path segment on every file system: no separator, no leading dot, at most 120 bytes.
+/// A name that is one path segment on every file system: no separator, no leading dot, at most 120
+/// bytes.
 fn sanitised(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
-    let name: String = name.chars().take(120).map(|character| if is_plain(character) { character } else { '_' }).collect();
+    let name: String = name
+        .chars()
+        .take(120)
+        .map(|character| if is_plain(character) { character } else { '_' })
+        .collect();
     match name.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
         None if name.is_empty() => "_".to_owned(),
@@ -404,11 +540,26 @@ mod tests {
 
     #[test]
     fn file_names_are_one_plain_segment() {
-        let keys = BTreeMap::from([("fields".to_owned(), "S1701_C03_001E,S1701_C03_001M".to_owned()), ("vintage".to_owned(), "2023".to_owned())]);
+        let keys = BTreeMap::from([
+            (
+                "fields".to_owned(),
+                "S1701_C03_001E,S1701_C03_001M".to_owned(),
+            ),
+            ("vintage".to_owned(), "2023".to_owned()),
+        ]);
         let check = |url: &str, expected: &str| assert_eq!(file_name(url, &keys), expected);
-        check("https://www2.census.gov/a/acsdt5y2023-b01003.dat", "acsdt5y2023-b01003.dat");
-        check("https://api.census.gov/data/2023/acs/acs5/subject?get=NAME&for=county:*", "subject-S1701_C03_001E_S1701_C03_001M-2023");
-        check("https://data.example/rows.csv?accessType=DOWNLOAD", "rows-S1701_C03_001E_S1701_C03_001M-2023.csv");
+        check(
+            "https://www2.census.gov/a/acsdt5y2023-b01003.dat",
+            "acsdt5y2023-b01003.dat",
+        );
+        check(
+            "https://api.census.gov/data/2023/acs/acs5/subject?get=NAME&for=county:*",
+            "subject-S1701_C03_001E_S1701_C03_001M-2023",
+        );
+        check(
+            "https://data.example/rows.csv?accessType=DOWNLOAD",
+            "rows-S1701_C03_001E_S1701_C03_001M-2023.csv",
+        );
         check("https://data.example/list/", "index.html");
         check("https://data.example/..", "_.");
         check("https://data.example/a%2F..%2Fb", "a_2F.._2Fb");

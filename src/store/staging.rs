@@ -1,4 +1,5 @@
-//! Builds that are not in a release yet: parts first, the description last, so that an interrupted build is never taken for a whole one.
+//! Builds that are not in a release yet: parts first, the description last, so that an interrupted
+//! build is never taken for a whole one.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +11,8 @@ use pubdata_core::ids::Digest;
 
 const BUILD: &str = "build.json";
 
-/// The folder of one build that is not yet in a release: `HOME/staging/<task>-<input hash>/`, parts first and `build.json` last.
+/// The folder of one build that is not yet in a release: `HOME/staging/<task>-<input hash>/`, parts
+/// first and `build.json` last.
 #[derive(Debug, Clone)]
 pub struct Staging {
     folder: PathBuf,
@@ -19,7 +21,11 @@ pub struct Staging {
 impl Staging {
     /// The place of a build; nothing is read or made.
     pub fn of(home: &Home, task_id: &str, input_hash: &Digest) -> Self {
-        Self { folder: home.staging_dir().join(format!("{}{}", prefix(task_id), input_hash.short(32))) }
+        Self {
+            folder: home
+                .staging_dir()
+                .join(format!("{}{}", prefix(task_id), input_hash.short(32))),
+        }
     }
 
     /// Makes the folder, empty: what an interrupted build left there is removed.
@@ -39,8 +45,9 @@ impl Staging {
         durable::create_folder(&self.folder)
     }
 
-    /// Writes a part. `part_path` is a path that [`super::part_path`] made. Not durable: what a loss of power takes shows in the digest that
-    /// the description has of it, and there can be thousands of parts.
+    /// Writes a part. `part_path` is a path that [`super::part_path`] made. Not durable: what a
+    /// loss of power takes shows in the digest that the description has of it, and there can be
+    /// thousands of parts.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
@@ -50,7 +57,9 @@ impl Staging {
             std::fs::create_dir_all(parent).at("create folder", parent)?;
         }
         // Never over another: a release may have taken that over.
-        File::create_new(&path).and_then(|mut file| file.write_all(bytes)).at("write", &path)
+        File::create_new(&path)
+            .and_then(|mut file| file.write_all(bytes))
+            .at("write", &path)
     }
 
     /// Where a part is, or would be.
@@ -101,8 +110,14 @@ impl Staging {
         }
         for entry in std::fs::read_dir(&folder).at("read folder", &folder)? {
             let path = entry.at("read folder", &folder)?.path();
-            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix(task_id))) {
-                Self { folder: path.clone() }.begin()?;
+            if path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(&prefix(task_id)))
+            {
+                Self {
+                    folder: path.clone(),
+                }
+                .begin()?;
                 std::fs::remove_dir(&path).at("delete folder", &path)?;
             }
         }

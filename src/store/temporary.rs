@@ -1,12 +1,13 @@
-//! A home and a mirror in the system's temporary folder, for work that must leave the real home as it is; removed when dropped.
+//! A home and a mirror in the system's temporary folder, for work that must leave the real home as
+//! it is; removed when dropped.
 
 use std::path::{Path, PathBuf};
 
 use super::Home;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// A home in the system's folder for temporary files, with a folder for a mirror beside it; all of it is removed when dropped. For work that must
-/// leave the real home as it is.
+/// A home in the system's folder for temporary files, with a folder for a mirror beside it; all of
+/// it is removed when dropped. For work that must leave the real home as it is.
 pub struct TemporaryHome {
     root: PathBuf,
     home: Home,
@@ -19,9 +20,12 @@ impl TemporaryHome {
     /// `Store`, when it cannot be made.
     pub fn make(purpose: &str) -> Result<Self> {
         let mut bytes = [0; 6];
-        getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+        getrandom::fill(&mut bytes).map_err(|error| {
+            Error::store(format!("the system gives no random numbers: {error}"))
+        })?;
         let suffix: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let root = std::env::temp_dir().join(format!("pubdata-{purpose}-{}-{suffix}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("pubdata-{purpose}-{}-{suffix}", std::process::id()));
         std::fs::create_dir(&root).at("create folder", &root)?;
         let made = Home::open(&root.join("home")).and_then(|home| {
             let mirror = root.join("mirror");
@@ -80,7 +84,10 @@ mod tests {
         let temporary = TemporaryHome::make("test").unwrap();
         let root = temporary.root.clone();
         temporary.put("host/folder/file.csv", b"a").unwrap();
-        assert_eq!(std::fs::read(root.join("mirror/host/folder/file.csv")).unwrap(), b"a");
+        assert_eq!(
+            std::fs::read(root.join("mirror/host/folder/file.csv")).unwrap(),
+            b"a"
+        );
         drop(temporary);
         assert!(!root.exists());
     }

@@ -24,14 +24,26 @@ pub struct Endpoint {
 impl Endpoint {
     /// Where the document describes it.
     pub fn pointer(&self) -> String {
-        format!("/paths/~1{}/{}", self.segments.join("~1"), self.method.to_lowercase())
+        format!(
+            "/paths/~1{}/{}",
+            self.segments.join("~1"),
+            self.method.to_lowercase()
+        )
     }
 
-    /// Whether a path is one of this endpoint, and how many of its segments are words of the endpoint's own.
+    /// Whether a path is one of this endpoint, and how many of its segments are words of the
+    /// endpoint's own.
     fn fit(&self, segments: &[&str]) -> Option<usize> {
         let is_value = |segment: &str| segment.starts_with('{');
-        let fits = self.segments.iter().zip(segments).all(|(own, asked)| if is_value(own) { !asked.is_empty() } else { own == asked });
-        (self.segments.len() == segments.len() && fits).then(|| self.segments.iter().filter(|own| !is_value(own)).count())
+        let fits = self.segments.iter().zip(segments).all(|(own, asked)| {
+            if is_value(own) {
+                !asked.is_empty()
+            } else {
+                own == asked
+            }
+        });
+        (self.segments.len() == segments.len() && fits)
+            .then(|| self.segments.iter().filter(|own| !is_value(own)).count())
     }
 }
 
@@ -42,44 +54,87 @@ fn declarations() -> Declarations {
 /// The endpoints of an OpenAPI document.
 pub fn endpoints(document: &Value) -> Vec<Endpoint> {
     let paths = document["paths"].as_object().unwrap();
-    let operations = paths.iter().flat_map(|(path, methods)| methods.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path)));
+    let operations = paths.iter().flat_map(|(path, methods)| {
+        methods
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(move |method| (method.to_uppercase(), path))
+    });
     let endpoint = |(method, path): (String, &String)| {
-        let segments = path.trim_start_matches('/').split('/').map(str::to_owned).collect();
-        Endpoint { name: format!("{method} {path}"), method, segments }
+        let segments = path
+            .trim_start_matches('/')
+            .split('/')
+            .map(str::to_owned)
+            .collect();
+        Endpoint {
+            name: format!("{method} {path}"),
+            method,
+            segments,
+        }
     };
     operations.map(endpoint).collect()
 }
 
-/// The endpoints that a path in a test may mean: those it has the most words in common with. A path that tests only of other things
-/// (`/v1/nothing`) is none's.
+/// The endpoints that a path in a test may mean: those it has the most words in common with. A path
+/// that tests only of other things (`/v1/nothing`) is none's.
 pub fn meant<'a>(endpoints: &'a [Endpoint], path: &str) -> Vec<&'a Endpoint> {
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-    let fits: Vec<(usize, &Endpoint)> = endpoints.iter().filter_map(|endpoint| Some((endpoint.fit(&segments)?, endpoint))).collect();
+    let fits: Vec<(usize, &Endpoint)> = endpoints
+        .iter()
+        .filter_map(|endpoint| Some((endpoint.fit(&segments)?, endpoint)))
+        .collect();
     let most = fits.iter().map(|(words, _)| *words).max();
-    fits.into_iter().filter(|(words, _)| Some(*words) == most).map(|(_, endpoint)| endpoint).collect()
+    fits.into_iter()
+        .filter(|(words, _)| Some(*words) == most)
+        .map(|(_, endpoint)| endpoint)
+        .collect()
 }
 
-/// The paths of the interface that a test's text names: what stands behind a quotation mark and begins with `/v1/`, up to its query.
-/// A value that is filled in later (`{number}`) counts as one.
+/// The paths of the interface that a test's text names: what stands behind a quotation mark and
+/// begins with `/v1/`, up to its query. A value that is filled in later (`{number}`) counts as one.
 fn paths(text: &str) -> Vec<String> {
-    let literals = text.split("\"/v1/").skip(1).filter_map(|rest| rest.split('"').next());
-    literals.map(|literal| format!("/v1/{}", literal.split(['?', '#']).next().unwrap_or_default())).collect()
+    let literals = text
+        .split("\"/v1/")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
+    literals
+        .map(|literal| {
+            format!(
+                "/v1/{}",
+                literal.split(['?', '#']).next().unwrap_or_default()
+            )
+        })
+        .collect()
 }
 
 /// The module of a test file: `serve::license`, whose files are one room.
 fn module(path: &Path) -> String {
     let below = path.strip_prefix(project("tests")).unwrap();
-    let names: Vec<String> = below.with_extension("").iter().skip(1).map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "mod").collect();
+    let names: Vec<String> = below
+        .with_extension("")
+        .iter()
+        .skip(1)
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name != "mod")
+        .collect();
     names.join("::")
 }
 
 fn by_endpoint(texts: &[(String, String)]) -> Matrix {
     let endpoints = endpoints(&openapi_document(&declarations().contracts, None));
-    let mut matrix: Matrix = endpoints.iter().map(|endpoint| (endpoint.name.clone(), BTreeMap::new())).collect();
+    let mut matrix: Matrix = endpoints
+        .iter()
+        .map(|endpoint| (endpoint.name.clone(), BTreeMap::new()))
+        .collect();
     for (module, text) in texts {
         for path in paths(text) {
             for endpoint in meant(&endpoints, &path) {
-                *matrix.get_mut(&endpoint.name).unwrap().entry(module.clone()).or_default() += 1;
+                *matrix
+                    .get_mut(&endpoint.name)
+                    .unwrap()
+                    .entry(module.clone())
+                    .or_default() += 1;
             }
         }
     }
@@ -91,57 +146,120 @@ fn tests() -> Vec<(String, String)> {
         .iter()
         .flat_map(|binary| files_below(&project("tests").join(binary)))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    // This file names paths to be matched and asks none; the examples ask for each endpoint once, whatever it answers.
-    let files = files.filter(|path| !["tests/api/coverage.rs", "tests/api/serve/examples.rs"].iter().any(|other| path.ends_with(other)));
-    files.map(|path| (module(&path), std::fs::read_to_string(path).unwrap())).collect()
+    // This file names paths to be matched and asks none; the examples ask for each endpoint once,
+    // whatever it answers.
+    let files = files.filter(|path| {
+        !["tests/api/coverage.rs", "tests/api/serve/examples.rs"]
+            .iter()
+            .any(|other| path.ends_with(other))
+    });
+    files
+        .map(|path| (module(&path), std::fs::read_to_string(path).unwrap()))
+        .collect()
 }
 
 /// Records that each case expects, by dataset.
 fn by_dataset() -> Matrix {
     let declared = declarations();
-    let datasets = declared.contracts.keys().map(|dataset_id| (dataset_id.clone(), BTreeMap::new()));
+    let datasets = declared
+        .contracts
+        .keys()
+        .map(|dataset_id| (dataset_id.clone(), BTreeMap::new()));
     let mut matrix: Matrix = datasets.collect();
-    for case in folders(&project("fixtures")).iter().flat_map(|family| folders(family)).flat_map(|pipeline| folders(&pipeline)) {
-        let name = case.strip_prefix(project("fixtures")).unwrap().display().to_string();
-        let Ok(expected) = std::fs::read_dir(case.join("expected")) else { continue };
+    for case in folders(&project("fixtures"))
+        .iter()
+        .flat_map(|family| folders(family))
+        .flat_map(|pipeline| folders(&pipeline))
+    {
+        let name = case
+            .strip_prefix(project("fixtures"))
+            .unwrap()
+            .display()
+            .to_string();
+        let Ok(expected) = std::fs::read_dir(case.join("expected")) else {
+            continue;
+        };
         for path in expected.map(|entry| entry.unwrap().path()) {
             let dataset_id = path.file_stem().unwrap().to_string_lossy().into_owned();
             let records = std::fs::read_to_string(&path).unwrap().lines().count();
-            matrix.entry(dataset_id).or_default().insert(name.clone(), records);
+            matrix
+                .entry(dataset_id)
+                .or_default()
+                .insert(name.clone(), records);
         }
     }
     matrix
 }
 
 fn uncovered(matrix: &Matrix) -> BTreeSet<&str> {
-    matrix.iter().filter(|(_, covered)| covered.values().all(|count| *count == 0)).map(|(name, _)| name.as_str()).collect()
+    matrix
+        .iter()
+        .filter(|(_, covered)| covered.values().all(|count| *count == 0))
+        .map(|(name, _)| name.as_str())
+        .collect()
 }
 
 #[test]
 fn endpoints_have_tests_and_datasets_have_fixtures() {
     let (endpoints, datasets) = (by_endpoint(&tests()), by_dataset());
-    assert!(endpoints.len() > 20 && datasets.len() > 10, "endpoints and datasets are found");
-    assert_eq!(uncovered(&endpoints), BTreeSet::new(), "endpoints without a test");
-    assert_eq!(uncovered(&datasets), BTreeSet::new(), "datasets without a fixture");
+    assert!(
+        endpoints.len() > 20 && datasets.len() > 10,
+        "endpoints and datasets are found"
+    );
+    assert_eq!(
+        uncovered(&endpoints),
+        BTreeSet::new(),
+        "endpoints without a test"
+    );
+    assert_eq!(
+        uncovered(&datasets),
+        BTreeSet::new(),
+        "datasets without a fixture"
+    );
 }
 
 #[test]
 fn a_path_is_that_of_the_endpoint_whose_words_it_has() {
     let endpoints = endpoints(&openapi_document(&declarations().contracts, None));
-    let names = |path: &str| meant(&endpoints, path).into_iter().map(|endpoint| endpoint.name.clone()).collect::<Vec<_>>();
+    let names = |path: &str| {
+        meant(&endpoints, path)
+            .into_iter()
+            .map(|endpoint| endpoint.name.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names("/v1/zip/90210"), ["GET /v1/zip/{zip}"]);
-    assert_eq!(names("/v1/zip/batch"), ["POST /v1/zip/batch"], "its own word, not a value");
+    assert_eq!(
+        names("/v1/zip/batch"),
+        ["POST /v1/zip/batch"],
+        "its own word, not a value"
+    );
     assert_eq!(names("/v1/zip/{zip}/nearby"), ["GET /v1/zip/{zip}/nearby"]);
     assert_eq!(names("/v1/properties"), ["GET /v1/properties"]);
     assert_eq!(names("/v1/nothing/of/this"), Vec::<String>::new());
-    assert!(endpoints.iter().all(|endpoint| ["GET", "POST"].contains(&endpoint.method.as_str())));
-    assert_eq!(paths("get(\"/v1/zip/90210?fields=city\"); let path = \"/v1/tax/rate\"; // /v1/coverage"), ["/v1/zip/90210", "/v1/tax/rate"]);
+    assert!(
+        endpoints
+            .iter()
+            .all(|endpoint| ["GET", "POST"].contains(&endpoint.method.as_str()))
+    );
+    assert_eq!(
+        paths("get(\"/v1/zip/90210?fields=city\"); let path = \"/v1/tax/rate\"; // /v1/coverage"),
+        ["/v1/zip/90210", "/v1/tax/rate"]
+    );
 }
 
 #[test]
 fn an_endpoint_that_no_test_names_is_found() {
-    let texts = [("serve::zip".to_owned(), "ask(\"/v1/zip/90210\"); ask(\"/v1/zip/55401\")".to_owned())];
+    let texts = [(
+        "serve::zip".to_owned(),
+        "ask(\"/v1/zip/90210\"); ask(\"/v1/zip/55401\")".to_owned(),
+    )];
     let matrix = by_endpoint(&texts);
-    assert_eq!(matrix["GET /v1/zip/{zip}"], BTreeMap::from([("serve::zip".to_owned(), 2)]));
-    assert!(uncovered(&matrix).contains("GET /v1/tax/rate") && !uncovered(&matrix).contains("GET /v1/zip/{zip}"));
+    assert_eq!(
+        matrix["GET /v1/zip/{zip}"],
+        BTreeMap::from([("serve::zip".to_owned(), 2)])
+    );
+    assert!(
+        uncovered(&matrix).contains("GET /v1/tax/rate")
+            && !uncovered(&matrix).contains("GET /v1/zip/{zip}")
+    );
 }

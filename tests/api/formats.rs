@@ -1,10 +1,13 @@
-//! What earlier versions wrote is read by today's program: `tests/formats/README.md` says which version wrote what.
+//! What earlier versions wrote is read by today's program: `tests/formats/README.md` says which
+//! version wrote what.
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::Declarations;
 use pubdata_serve::{ServeSettings, Server};
-use pubdata_store::{EventKind, EventLog, EventTail, Home, NewEvent, Plans, StreamFiling, read_ledger};
+use pubdata_store::{
+    EventKind, EventLog, EventTail, Home, NewEvent, Plans, StreamFiling, read_ledger,
+};
 use serde_json::json;
 use tower::ServiceExt;
 
@@ -43,10 +46,21 @@ fn home(place: &Place) -> Home {
 
 async fn ask(place: &Place, path: &str) -> Answer {
     let files = DeclarationFiles::built_in();
-    let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-    let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+    let (plans, contracts) = (
+        Plans::load(&files).unwrap(),
+        Declarations::load(files).unwrap().contracts,
+    );
+    let service = Server::new(
+        ServeSettings::new(place.home(), plans),
+        contracts,
+        std::sync::Arc::new(jiff::Timestamp::now),
+    )
+    .unwrap();
     service.refresh().await.unwrap();
-    let request = axum::http::Request::get(path).header("x-api-key", KEY).body(axum::body::Body::empty()).unwrap();
+    let request = axum::http::Request::get(path)
+        .header("x-api-key", KEY)
+        .body(axum::body::Body::empty())
+        .unwrap();
     read(service.api().oneshot(request).await.unwrap()).await
 }
 
@@ -64,20 +78,48 @@ fn a_release_in_folders_of_keys_and_values_is_verified() {
 #[test]
 fn built_again_by_todays_program_it_says_that_its_code_was_another() {
     let place = place();
-    let report = place.pubdata(&["verify", "--rebuild", "--json"]).expect(2).json();
+    let report = place
+        .pubdata(&["verify", "--rebuild", "--json"])
+        .expect(2)
+        .json();
     assert_eq!(report["verified"]["problems"], json!([]));
     let rebuilt = &report["rebuilt"];
-    assert_eq!((&rebuilt["replay"], &rebuilt["differences"]), (&json!("not_possible"), &json!([])), "{rebuilt:#}");
+    assert_eq!(
+        (&rebuilt["replay"], &rebuilt["differences"]),
+        (&json!("not_possible"), &json!([])),
+        "{rebuilt:#}"
+    );
     for task in ["permit.nola", "zip.zip"] {
         let reason = rebuilt["not_possible"][task].as_str().unwrap();
-        assert!(reason.starts_with(&format!("made by code version 3 of {task}, this program has ")), "{reason}");
-        assert!(reason.contains("; the build of pubdata 0.1.0 that made it can"), "{reason}");
-        assert!(rebuilt["notes"][task][0].as_str().unwrap().contains("does not carry its declarations"), "{rebuilt:#}");
+        assert!(
+            reason.starts_with(&format!(
+                "made by code version 3 of {task}, this program has "
+            )),
+            "{reason}"
+        );
+        assert!(
+            reason.contains("; the build of pubdata 0.1.0 that made it can"),
+            "{reason}"
+        );
+        assert!(
+            rebuilt["notes"][task][0]
+                .as_str()
+                .unwrap()
+                .contains("does not carry its declarations"),
+            "{rebuilt:#}"
+        );
     }
-    assert!(rebuilt["not_possible"]["permit.nola"].as_str().unwrap().contains("permit.contact/jurisdiction=us-la-new_orleans/"), "{rebuilt:#}");
+    assert!(
+        rebuilt["not_possible"]["permit.nola"]
+            .as_str()
+            .unwrap()
+            .contains("permit.contact/jurisdiction=us-la-new_orleans/"),
+        "{rebuilt:#}"
+    );
     let text = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
     assert!(
-        text.contains("could not be built again, the others came out the same") && text.contains("permit.nola: not possible: made by code version "),
+        text.contains("could not be built again, the others came out the same")
+            && text.contains("permit.nola: not possible: made by code version "),
         "{text}"
     );
 }
@@ -87,10 +129,19 @@ fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
     let place = place();
     // The planning regions of Connecticut are read since, a file that the release does not have.
     let report = place.trace("zip.zip:90210").expect(2).json();
-    assert_eq!((&report["replay"], &report["release_id"]), (&json!("not_possible"), &json!(RELEASE)), "{report:#}");
+    assert_eq!(
+        (&report["replay"], &report["release_id"]),
+        (&json!("not_possible"), &json!(RELEASE)),
+        "{report:#}"
+    );
     let notes = report["notes"].to_string();
-    assert!(notes.contains("the release does not carry its declarations") && notes.contains("made by code version "), "{notes}");
-    // Units stand apart from the street since: the record is another today, and its bytes are the same.
+    assert!(
+        notes.contains("the release does not carry its declarations")
+            && notes.contains("made by code version "),
+        "{notes}"
+    );
+    // Units stand apart from the street since: the record is another today, and its bytes are the
+    // same.
     let permit = place.trace(PERMIT).expect(2).json();
     assert_eq!(permit["replay"], "not_possible", "{permit:#}");
     let text = permit["sources"][0]["text"].as_str().unwrap();
@@ -100,18 +151,48 @@ fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_served_to_the_keys_of_then() {
     let place = place();
-    let permits = ask(&place, "/v1/permits/search?address=6001%20Downman%20Rd%20Apt%20113,%20New%20Orleans,%20LA").await;
-    assert_eq!(permits.status, 200, "{}", String::from_utf8_lossy(&permits.bytes));
+    let permits = ask(
+        &place,
+        "/v1/permits/search?address=6001%20Downman%20Rd%20Apt%20113,%20New%20Orleans,%20LA",
+    )
+    .await;
+    assert_eq!(
+        permits.status,
+        200,
+        "{}",
+        String::from_utf8_lossy(&permits.bytes)
+    );
     assert_eq!(permits.json()["data"][0]["permit_number"], "15-14477-EVAC");
     let zip = ask(&place, "/v1/zip/90210").await.json();
-    assert_eq!((&zip["data"]["city"], &zip["data"]["county"]["name"]), (&json!("Beverly Hills"), &json!("Los Angeles County")));
+    assert_eq!(
+        (&zip["data"]["city"], &zip["data"]["county"]["name"]),
+        (&json!("Beverly Hills"), &json!("Los Angeles County"))
+    );
     let chain = ask(&place, &format!("/v1/provenance/{PERMIT}")).await;
-    assert_eq!(chain.status, 200, "{}", String::from_utf8_lossy(&chain.bytes));
+    assert_eq!(
+        chain.status,
+        200,
+        "{}",
+        String::from_utf8_lossy(&chain.bytes)
+    );
     let source = &chain.json()["data"]["sources"][0];
-    assert_eq!((&source["source_id"], &source["offset"], &source["length"]), (&json!("permit.nola"), &json!(829), &json!(410)), "{source:#}");
+    assert_eq!(
+        (&source["source_id"], &source["offset"], &source["length"]),
+        (&json!("permit.nola"), &json!(829), &json!(410)),
+        "{source:#}"
+    );
     // What a dataset of the release cannot answer is said so; the scope of the key counts.
-    assert_eq!(ask(&place, "/v1/business/search?name=acme").await.problem().0, 404);
-    assert_eq!(ask(&place, "/v1/sec/companies/320193").await.problem(), (403, "insufficient_permission".to_owned()));
+    assert_eq!(
+        ask(&place, "/v1/business/search?name=acme")
+            .await
+            .problem()
+            .0,
+        404
+    );
+    assert_eq!(
+        ask(&place, "/v1/sec/companies/320193").await.problem(),
+        (403, "insufficient_permission".to_owned())
+    );
 }
 
 #[test]
@@ -121,45 +202,119 @@ fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
     assert!(plan.stdout.contains("code changed"), "{}", plan.stdout);
     let report = place.run(&["permit.nola", "zip.zip"]).expect(0);
     assert_ne!(report.release_id(), RELEASE);
-    let names: Vec<String> = files_below(&place.part("")).iter().map(|path| path.strip_prefix(place.part("")).unwrap().display().to_string()).collect();
-    assert!(names.contains(&"permit.permit/us-la-new_orleans~permit.nola~0.parquet".to_owned()), "{names:?}");
+    let names: Vec<String> = files_below(&place.part(""))
+        .iter()
+        .map(|path| {
+            path.strip_prefix(place.part(""))
+                .unwrap()
+                .display()
+                .to_string()
+        })
+        .collect();
+    assert!(
+        names.contains(&"permit.permit/us-la-new_orleans~permit.nola~0.parquet".to_owned()),
+        "{names:?}"
+    );
     assert!(!names.iter().any(|name| name.contains('=')), "{names:?}");
-    let report = place.pubdata(&["verify", RELEASE, "--json"]).expect(0).json();
+    let report = place
+        .pubdata(&["verify", RELEASE, "--json"])
+        .expect(0)
+        .json();
     assert_eq!(report["verified"]["problems"], json!([]));
-    // Layouts differ; of the records, those of permits with a unit, which stands apart from the street since. The list of places has two codes more today, in
-    // both tables, and is another snapshot; the county of 99519 is not known since.
-    let report = place.pubdata(&["releases", "diff", RELEASE, &place.current(), "--json"]).expect(0).json();
+    // Layouts differ; of the records, those of permits with a unit, which stands apart from the
+    // street since. The list of places has two codes more today, in both tables, and is another
+    // snapshot; the county of 99519 is not known since.
+    let report = place
+        .pubdata(&["releases", "diff", RELEASE, &place.current(), "--json"])
+        .expect(0)
+        .json();
     let datasets = report["datasets"].as_object().unwrap();
-    let sum = |count: &str| datasets.values().map(|dataset| dataset[count].as_u64().unwrap()).sum::<u64>();
-    assert_eq!(["added", "removed", "changed", "provenance_only", "unchanged"].map(sum), [4, 0, 4, 123, 24], "{report:#}");
+    let sum = |count: &str| {
+        datasets
+            .values()
+            .map(|dataset| dataset[count].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(
+        [
+            "added",
+            "removed",
+            "changed",
+            "provenance_only",
+            "unchanged"
+        ]
+        .map(sum),
+        [4, 0, 4, 123, 24],
+        "{report:#}"
+    );
 }
 
 #[test]
 fn both_forms_of_the_ledger_are_read_and_go_on() {
     let place = place();
-    let outcomes = |place: &Place| read_ledger(&home(place)).unwrap().into_iter().map(|entry| entry.outcome).collect::<Vec<_>>();
+    let outcomes = |place: &Place| {
+        read_ledger(&home(place))
+            .unwrap()
+            .into_iter()
+            .map(|entry| entry.outcome)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(outcomes(&place), ["published", "imported", "withdrawn"]);
     let entries = read_ledger(&home(&place)).unwrap();
-    assert_eq!(entries[1].import.as_ref().unwrap().source_id, "license.fl_dbpr");
-    assert_eq!(entries[0].release_id, Some(RELEASE.parse::<ReleaseId>().unwrap()));
+    assert_eq!(
+        entries[1].import.as_ref().unwrap().source_id,
+        "license.fl_dbpr"
+    );
+    assert_eq!(
+        entries[0].release_id,
+        Some(RELEASE.parse::<ReleaseId>().unwrap())
+    );
 
-    let first = std::fs::read_to_string(project("tests/formats/ledger-of-2026-11-21.jsonl")).unwrap();
+    let first =
+        std::fs::read_to_string(project("tests/formats/ledger-of-2026-11-21.jsonl")).unwrap();
     let later = std::fs::read_to_string(home(&place).ledger_file()).unwrap();
     std::fs::write(home(&place).ledger_file(), format!("{first}{later}")).unwrap();
-    assert_eq!(outcomes(&place), ["published", "failed", "published", "imported", "withdrawn"]);
+    assert_eq!(
+        outcomes(&place),
+        ["published", "failed", "published", "imported", "withdrawn"]
+    );
     let entries = read_ledger(&home(&place)).unwrap();
-    assert_eq!((&entries[0].note, entries[0].tasks["census.acs5/vintage=2023"].rows), (&None, 3));
-    assert!(place.pubdata(&["status"]).expect(0).stdout.contains("20261121T104404Z-000002"));
+    assert_eq!(
+        (
+            &entries[0].note,
+            entries[0].tasks["census.acs5/vintage=2023"].rows
+        ),
+        (&None, 3)
+    );
+    assert!(
+        place
+            .pubdata(&["status"])
+            .expect(0)
+            .stdout
+            .contains("20261121T104404Z-000002")
+    );
 }
 
 #[test]
 fn keys_and_acceptances_count_as_they_did() {
     let place = place();
     let keys = place.pubdata(&["keys", "list"]).expect(0).stdout;
-    let line = |name: &str| keys.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{keys}"));
-    assert!(line(" reader ").ends_with("yes") && line(" gone ").ends_with("no"), "{keys}");
+    let line = |name: &str| {
+        keys.lines()
+            .find(|line| line.contains(name))
+            .unwrap_or_else(|| panic!("{keys}"))
+    };
+    assert!(
+        line(" reader ").ends_with("yes") && line(" gone ").ends_with("no"),
+        "{keys}"
+    );
     let accepted = place.pubdata(&["accept", "--list"]).expect(0).stdout;
-    assert!(accepted.contains("permit.nola") && accepted.contains("shrink") && accepted.contains("2099-12-31"), "{accepted}");
+    assert!(
+        accepted.contains("permit.nola")
+            && accepted.contains("shrink")
+            && accepted.contains("2099-12-31"),
+        "{accepted}"
+    );
     assert!(accepted.contains("host_key SHA256:AAAA"), "{accepted}");
 }
 
@@ -168,8 +323,14 @@ fn the_event_log_is_read_from_its_beginning_and_written_on() {
     let place = place();
     let home = home(&place);
     let events = EventTail::new(&home).read().unwrap();
-    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), (1..=9).collect::<Vec<u64>>());
-    assert_eq!((events[0].accession_number.as_str(), events[0].event), ("0000950170-24-032448", EventKind::Filing));
+    assert_eq!(
+        events.iter().map(|event| event.seq).collect::<Vec<_>>(),
+        (1..=9).collect::<Vec<u64>>()
+    );
+    assert_eq!(
+        (events[0].accession_number.as_str(), events[0].event),
+        ("0000950170-24-032448", EventKind::Filing)
+    );
     let mut log = EventLog::open(&home, |_| ()).unwrap();
     assert_eq!(log.last_seq(), 9);
     let new = NewEvent {
@@ -177,14 +338,21 @@ fn the_event_log_is_read_from_its_beginning_and_written_on() {
         accession_number: "0009999001-26-000001".parse().unwrap(),
         source: events[0].source,
         source_url: "https://publisher.example/".to_owned(),
-        filing: StreamFiling { forms: vec!["8-K".to_owned()], ..StreamFiling::default() },
+        filing: StreamFiling {
+            forms: vec!["8-K".to_owned()],
+            ..StreamFiling::default()
+        },
     };
-    assert_eq!(log.append(vec![new], jiff::Timestamp::now()).unwrap()[0].seq, 10);
+    assert_eq!(
+        log.append(vec![new], jiff::Timestamp::now()).unwrap()[0].seq,
+        10
+    );
     assert_eq!(EventTail::new(&home).read().unwrap().len(), 10);
 }
 
 #[test]
-fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_the_next_one_carries_its_own() {
+fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_the_next_one_carries_its_own()
+ {
     let place = later_place();
     let report = place.pubdata(&["verify", "--json"]).expect(0).json();
     assert_eq!(
@@ -194,16 +362,38 @@ fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_
     // Units stand apart from the street since.
     let trace = place.trace(PERMIT).expect(2).json();
     assert_eq!(trace["replay"], "not_possible", "{trace:#}");
-    assert!(trace["notes"][0].as_str().unwrap().starts_with("the release does not carry its declarations and contracts"), "{trace:#}");
-    assert!(place.pubdata(&["releases", "show"]).expect(0).stdout.contains("carries    no declarations"));
+    assert!(
+        trace["notes"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("the release does not carry its declarations and contracts"),
+        "{trace:#}"
+    );
+    assert!(
+        place
+            .pubdata(&["releases", "show"])
+            .expect(0)
+            .stdout
+            .contains("carries    no declarations")
+    );
 
     place.run(&["zip.zip"]).expect(0);
     let manifest = place.manifest();
     for hash in ["declaration_hash", "contracts_hash"] {
-        assert!(manifest["declarations"].as_array().unwrap().contains(&manifest["tasks"]["zip.zip"][hash]), "{manifest:#}");
+        assert!(
+            manifest["declarations"]
+                .as_array()
+                .unwrap()
+                .contains(&manifest["tasks"]["zip.zip"][hash]),
+            "{manifest:#}"
+        );
     }
     let trace = place.trace("zip.zip:90210").expect(0).json();
-    assert_eq!((&trace["replay"], &trace["notes"]), (&json!("match"), &json!([])), "{trace:#}");
+    assert_eq!(
+        (&trace["replay"], &trace["notes"]),
+        (&json!("match"), &json!([])),
+        "{trace:#}"
+    );
     // The old one stays as it is.
     place.pubdata(&["verify", LATER_RELEASE]).expect(0);
 }
@@ -228,13 +418,19 @@ fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
         for format in report["formats"].as_array().unwrap() {
             match format["treatment"].as_str().unwrap() {
                 "absent" => assert_eq!(format["found"], json!({}), "{format:#}"),
-                "read" => drop(found.insert(format["name"].as_str().unwrap().to_owned(), format["found"].clone())),
+                "read" => drop(found.insert(
+                    format["name"].as_str().unwrap().to_owned(),
+                    format["found"].clone(),
+                )),
                 other => panic!("{other}: {format:#}"),
             }
         }
         assert_eq!(serde_json::Value::Object(found), expected);
         let text = place.pubdata(&["upgrade"]).expect(0).stdout;
-        assert!(text.contains("\nnothing needs to be rewritten: what is there is read as it is\n"), "{text}");
+        assert!(
+            text.contains("\nnothing needs to be rewritten: what is there is read as it is\n"),
+            "{text}"
+        );
         assert_eq!(files_below(&place.home()), before, "nothing is written");
     }
 }
@@ -243,20 +439,39 @@ fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
 fn what_a_new_program_does_to_an_old_home_is_told() {
     let report = place().pubdata(&["upgrade", "--json"]).expect(0).json();
     let next = &report["next_runs"]["nightly"];
-    assert_eq!((&next["release_id"], &next["builds"]), (&json!(RELEASE), &json!(2)));
+    assert_eq!(
+        (&next["release_id"], &next["builds"]),
+        (&json!(RELEASE), &json!(2))
+    );
     for task in ["permit.nola", "zip.zip"] {
-        assert!(next["built_again"][task][0].as_str().unwrap().starts_with("code changed from 0.1.0+3 to 0.1.0+"), "{next:#}");
+        assert!(
+            next["built_again"][task][0]
+                .as_str()
+                .unwrap()
+                .starts_with("code changed from 0.1.0+3 to 0.1.0+"),
+            "{next:#}"
+        );
     }
     let kept = &report["releases"][0];
-    let counts = ["builds", "can_be_made_again", "without_declarations"].map(|count| kept[count].as_u64().unwrap());
-    assert_eq!((kept["release_id"].as_str(), kept["program"].as_str(), counts), (Some(RELEASE), Some("0.1.0"), [2, 0, 2]));
+    let counts = ["builds", "can_be_made_again", "without_declarations"]
+        .map(|count| kept[count].as_u64().unwrap());
+    assert_eq!(
+        (
+            kept["release_id"].as_str(),
+            kept["program"].as_str(),
+            counts
+        ),
+        (Some(RELEASE), Some("0.1.0"), [2, 0, 2])
+    );
 }
 
 /// Changes the number of a format in a file.
 fn make_newer(place: &Place, file: &str) {
     let path = place.home().join(file);
     let text = std::fs::read_to_string(&path).unwrap();
-    let newer = text.replacen("\"format_version\":1", "\"format_version\":9", 1).replacen("\"format_version\": 1", "\"format_version\": 9", 1);
+    let newer = text
+        .replacen("\"format_version\":1", "\"format_version\":9", 1)
+        .replacen("\"format_version\": 1", "\"format_version\": 9", 1);
     assert_ne!(text, newer, "{file}");
     std::fs::write(path, newer).unwrap();
 }
@@ -278,19 +493,43 @@ fn files_of_a_newer_program_are_refused_by_name_and_what_can_be_made_again_is_no
         let report = place.pubdata(&["upgrade", "--json"]).code;
         assert_eq!(report, Some(60), "{name}");
         let text = place.pubdata(&["upgrade"]).stdout;
-        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
-        assert!(line.ends_with("refused") && line.contains("9 (1)"), "{line}");
-        assert!(text.ends_with("refused: a newer version of pubdata wrote it; use that one, or a later one\n"), "{text}");
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            line.ends_with("refused") && line.contains("9 (1)"),
+            "{line}"
+        );
+        assert!(
+            text.ends_with(
+                "refused: a newer version of pubdata wrote it; use that one, or a later one\n"
+            ),
+            "{text}"
+        );
     }
     let place = later_place();
-    make_newer(&place, "state/urls/52871ffc517f4ed4a83695b8235198bdda0a7b31.json");
-    assert!(place.pubdata(&["upgrade"]).expect(0).stdout.contains("makes it again when it is needed"));
+    make_newer(
+        &place,
+        "state/urls/52871ffc517f4ed4a83695b8235198bdda0a7b31.json",
+    );
+    assert!(
+        place
+            .pubdata(&["upgrade"])
+            .expect(0)
+            .stdout
+            .contains("makes it again when it is needed")
+    );
 }
 
 #[test]
 fn a_home_of_a_newer_program_is_refused_by_every_command() {
     let place = place();
-    std::fs::write(place.home().join("home.json"), r#"{"format_version": 2, "pubdata_version": "0.9.0"}"#).unwrap();
+    std::fs::write(
+        place.home().join("home.json"),
+        r#"{"format_version": 2, "pubdata_version": "0.9.0"}"#,
+    )
+    .unwrap();
     for arguments in [
         &["run", "--offline"][..],
         &["plan", "--offline"],
@@ -306,8 +545,18 @@ fn a_home_of_a_newer_program_is_refused_by_every_command() {
         &["follow", "--once"],
     ] {
         let answer = place.pubdata(arguments).expect(60);
-        assert!(answer.stderr.contains("has format 2, made by pubdata 0.9.0; pubdata 0.1.0 reads up to 1"), "{arguments:?}: {}", answer.stderr);
-        assert!(answer.stderr.contains("use pubdata 0.9.0 or a later one"), "{arguments:?}: {}", answer.stderr);
+        assert!(
+            answer
+                .stderr
+                .contains("has format 2, made by pubdata 0.9.0; pubdata 0.1.0 reads up to 1"),
+            "{arguments:?}: {}",
+            answer.stderr
+        );
+        assert!(
+            answer.stderr.contains("use pubdata 0.9.0 or a later one"),
+            "{arguments:?}: {}",
+            answer.stderr
+        );
     }
     std::fs::write(place.home().join("home.json"), r#"{"format_version": 1}"#).unwrap();
     place.pubdata(&["status"]).expect(0);

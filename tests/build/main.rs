@@ -1,5 +1,11 @@
-//! Tests of what makes a release out of files: decoders, validation, publishing. Also what other readers find in a published release.
-#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::float_cmp, reason = "a test may stop at once, say why it skips, and compare exact figures")]
+//! Tests of what makes a release out of files: decoders, validation, publishing. Also what other
+//! readers find in a published release.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::float_cmp,
+    reason = "a test may stop at once, say why it skips, and compare exact figures"
+)]
 
 mod decode;
 mod peers;

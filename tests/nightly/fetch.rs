@@ -1,4 +1,5 @@
-//! Fetching against a publisher that behaves and one that does not: the outcome, the message, and what is on disk afterwards.
+//! Fetching against a publisher that behaves and one that does not: the outcome, the message, and
+//! what is on disk afterwards.
 
 mod beliefs;
 mod completeness;

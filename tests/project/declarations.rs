@@ -89,11 +89,26 @@ const CONTRACT_PATH: &str = "schemas/test/parcel.toml";
 
 /// Findings, as `pubdata check` prints them, after a change to the pipeline or the contract above.
 fn findings_after(path: &str, from: &str, to: &str) -> Vec<String> {
-    let original = if path == PIPELINE_PATH { PIPELINE } else { CONTRACT };
-    assert!(original.contains(from), "no `{from}` in {path}: the case would test nothing");
+    let original = if path == PIPELINE_PATH {
+        PIPELINE
+    } else {
+        CONTRACT
+    };
+    assert!(
+        original.contains(from),
+        "no `{from}` in {path}: the case would test nothing"
+    );
     let changed = original.replacen(from, to, 1);
-    let files = DeclarationFiles::built_in().with(&[(PIPELINE_PATH, PIPELINE), (CONTRACT_PATH, CONTRACT), (path, &changed)]);
-    Declarations::check(files).1.iter().map(ToString::to_string).collect()
+    let files = DeclarationFiles::built_in().with(&[
+        (PIPELINE_PATH, PIPELINE),
+        (CONTRACT_PATH, CONTRACT),
+        (path, &changed),
+    ]);
+    Declarations::check(files)
+        .1
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[test]
@@ -117,18 +132,38 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
                 "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `builder`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `calendar`, `open`, `covers`, `produces`, `inputs`, `builds_on`, `partition`, `source`, `buckets`, `expect`, `settings`; did you mean `cadence`?",
             ],
         ),
-        ("cadence = \"yearly\"\n", "", &["pipelines/test/parcels.toml:1: cadence: missing field `cadence`"]),
+        (
+            "cadence = \"yearly\"\n",
+            "",
+            &["pipelines/test/parcels.toml:1: cadence: missing field `cadence`"],
+        ),
         (
             "\"yearly\"",
             "\"sometimes\"",
-            &["pipelines/test/parcels.toml:7: cadence: unknown variant `sometimes`, expected one of `daily`, `weekly`, `monthly`, `quarterly`, `yearly`"],
+            &[
+                "pipelines/test/parcels.toml:7: cadence: unknown variant `sometimes`, expected one of `daily`, `weekly`, `monthly`, `quarterly`, `yearly`",
+            ],
         ),
-        ("\"Parcels\"", "Parcels", &["pipelines/test/parcels.toml:3: title: string values must be quoted, expected literal string"]),
-        ("min_bytes = 100", "min_bytes = \"100\"", &["pipelines/test/parcels.toml:26: source.min_bytes: invalid type: string \"100\", expected u64"]),
+        (
+            "\"Parcels\"",
+            "Parcels",
+            &[
+                "pipelines/test/parcels.toml:3: title: string values must be quoted, expected literal string",
+            ],
+        ),
+        (
+            "min_bytes = 100",
+            "min_bytes = \"100\"",
+            &[
+                "pipelines/test/parcels.toml:26: source.min_bytes: invalid type: string \"100\", expected u64",
+            ],
+        ),
         (
             "pipeline_id = \"test.parcels\"",
             "pipeline_id = \"test.parcel\"",
-            &["pipelines/test/parcels.toml:2: pipeline_id: is `test.parcel`, but the file's place says `test.parcels`"],
+            &[
+                "pipelines/test/parcels.toml:2: pipeline_id: is `test.parcel`, but the file's place says `test.parcels`",
+            ],
         ),
         (
             "[expect.\"test.parcel\"]",
@@ -138,16 +173,26 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
                 "pipelines/test/parcels.toml:38: expect.\"test.parcels\": `test.parcels` is not produced here",
             ],
         ),
-        ("max_shrink_percent = 5.0\n", "", &["pipelines/test/parcels.toml:38: expect.\"test.parcel\".max_shrink_percent: missing field `max_shrink_percent`"]),
+        (
+            "max_shrink_percent = 5.0\n",
+            "",
+            &[
+                "pipelines/test/parcels.toml:38: expect.\"test.parcel\".max_shrink_percent: missing field `max_shrink_percent`",
+            ],
+        ),
         (
             "\"test.parcel_owners\"",
             "\"test.parcel_list\"",
-            &["pipelines/test/parcels.toml:29: source.source_id: source `test.parcel_list`: is already declared in `test.parcels`"],
+            &[
+                "pipelines/test/parcels.toml:29: source.source_id: source `test.parcel_list`: is already declared in `test.parcels`",
+            ],
         ),
         (
             "\"test.parcel_owners\"",
             "\"census.acs5_geos\"",
-            &["pipelines/test/parcels.toml:29: source.source_id: source `census.acs5_geos`: is already declared in `census.acs5`"],
+            &[
+                "pipelines/test/parcels.toml:29: source.source_id: source `census.acs5_geos`: is already declared in `census.acs5`",
+            ],
         ),
         (
             "{vintage}/owners",
@@ -159,17 +204,23 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
         (
             "\"{vintage-1}\"",
             "\"{vintage-1\"",
-            &["pipelines/test/parcels.toml:32: source.source_version: source `test.parcel_owners`: `{` without `}` in `{vintage-1`"],
+            &[
+                "pipelines/test/parcels.toml:32: source.source_version: source `test.parcel_owners`: `{` without `}` in `{vintage-1`",
+            ],
         ),
         (
             "\"https://example.org/{vintage}/owners.txt\"",
             "\"ftp://example.org/{vintage}\"",
-            &["pipelines/test/parcels.toml:31: source.url: source `test.parcel_owners`: the URL must start with https://, sftp://, file:// or bundled:"],
+            &[
+                "pipelines/test/parcels.toml:31: source.url: source `test.parcel_owners`: the URL must start with https://, sftp://, file:// or bundled:",
+            ],
         ),
         (
             "\"https://example.org/{vintage}/owners.txt\"",
             "\"bundled:test/owners.txt\"",
-            &["pipelines/test/parcels.toml:31: source.url: source `test.parcel_owners`: there is no file pipelines/test/owners.txt"],
+            &[
+                "pipelines/test/parcels.toml:31: source.url: source `test.parcel_owners`: there is no file pipelines/test/owners.txt",
+            ],
         ),
         (
             "produces = [\"test.parcel\"]",
@@ -179,26 +230,40 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
                 "pipelines/test/parcels.toml:8: produces: `test.owner` has no [expect.\"test.owner\"] table: floors and drift must be declared",
             ],
         ),
-        ("census.zcta_county", "census.zcta_town", &["pipelines/test/parcels.toml:9: inputs: no declaration has a source `census.zcta_town`"]),
+        (
+            "census.zcta_county",
+            "census.zcta_town",
+            &[
+                "pipelines/test/parcels.toml:9: inputs: no declaration has a source `census.zcta_town`",
+            ],
+        ),
         (
             "\"NOTE\"]\noptional",
             "\"NOTE\", \"SHARE\"]\noptional",
-            &["pipelines/test/parcels.toml:35: source.ignore: source `test.parcel_owners`: column `SHARE` is both mapped and ignored"],
+            &[
+                "pipelines/test/parcels.toml:35: source.ignore: source `test.parcel_owners`: column `SHARE` is both mapped and ignored",
+            ],
         ),
         (
             "ignore = [\"NOTE\"]\n",
             "",
-            &["pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: column `NOTE` of `header` is neither mapped nor ignored"],
+            &[
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: column `NOTE` of `header` is neither mapped nor ignored",
+            ],
         ),
         (
             "optional_columns = [\"share\"]",
             "optional_columns = [\"SHARE\"]",
-            &["pipelines/test/parcels.toml:36: source.optional_columns: source `test.parcel_owners`: `SHARE` is not a mapped column"],
+            &[
+                "pipelines/test/parcels.toml:36: source.optional_columns: source `test.parcel_owners`: `SHARE` is not a mapped column",
+            ],
         ),
         (
             "min_bytes = 100",
             "min_bytes = 100\nmax_bytes = 99",
-            &["pipelines/test/parcels.toml:26: source.min_bytes: source `test.parcel_list`: larger than max_bytes"],
+            &[
+                "pipelines/test/parcels.toml:26: source.min_bytes: source `test.parcel_list`: larger than max_bytes",
+            ],
         ),
         (
             "min_bytes = 100",
@@ -211,20 +276,44 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
         (
             "column = \"vintage_year\"",
             "column = \"vintage\"",
-            &["pipelines/test/parcels.toml:13: partition.column: `test.parcel` is not partitioned by `vintage`"],
+            &[
+                "pipelines/test/parcels.toml:13: partition.column: `test.parcel` is not partitioned by `vintage`",
+            ],
         ),
-        ("from = 2021", "from = 2031", &["pipelines/test/parcels.toml:14: partition.from: 2031 is after `to` 2030"]),
+        (
+            "from = 2021",
+            "from = 2031",
+            &["pipelines/test/parcels.toml:14: partition.from: 2031 is after `to` 2030"],
+        ),
     ];
     for (from, to, expected) in cases {
-        assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");
+        assert_eq!(
+            findings_after(PIPELINE_PATH, from, to),
+            *expected,
+            "after {from:?} became {to:?}"
+        );
     }
 }
 
 #[test]
 fn what_is_missing_at_the_end_is_told_at_the_last_line() {
-    for (text, line) in [("pipeline_id = \"test.parcels\"\n[settings.status\n", 2), ("a = [\n\n\n", 1), ("", 1), ("a = \"é", 1)] {
-        let (_, findings) = Declarations::check(DeclarationFiles::built_in().with(&[("pipelines/test/parcels.toml", text)]));
-        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [line], "{text:?}: {findings:?}");
+    for (text, line) in [
+        ("pipeline_id = \"test.parcels\"\n[settings.status\n", 2),
+        ("a = [\n\n\n", 1),
+        ("", 1),
+        ("a = \"é", 1),
+    ] {
+        let (_, findings) = Declarations::check(
+            DeclarationFiles::built_in().with(&[("pipelines/test/parcels.toml", text)]),
+        );
+        assert_eq!(
+            findings
+                .iter()
+                .map(|finding| finding.line)
+                .collect::<Vec<_>>(),
+            [line],
+            "{text:?}: {findings:?}"
+        );
     }
 }
 
@@ -281,11 +370,24 @@ fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
         ),
     ];
     for (from, to, expected) in cases {
-        assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");
+        assert_eq!(
+            findings_after(PIPELINE_PATH, from, to),
+            *expected,
+            "after {from:?} became {to:?}"
+        );
     }
-    let unending = PIPELINE.replacen("to = 2030\n", "", 1).replacen("cadence = \"yearly\"", "cadence = \"yearly\"\ncalendar = { every = \"quarter\" }", 1);
-    let files = DeclarationFiles::built_in().with(&[(PIPELINE_PATH, &unending), (CONTRACT_PATH, CONTRACT)]);
-    let findings: Vec<String> = Declarations::check(files).1.iter().map(ToString::to_string).collect();
+    let unending = PIPELINE.replacen("to = 2030\n", "", 1).replacen(
+        "cadence = \"yearly\"",
+        "cadence = \"yearly\"\ncalendar = { every = \"quarter\" }",
+        1,
+    );
+    let files =
+        DeclarationFiles::built_in().with(&[(PIPELINE_PATH, &unending), (CONTRACT_PATH, CONTRACT)]);
+    let findings: Vec<String> = Declarations::check(files)
+        .1
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
         findings,
         [
@@ -300,7 +402,9 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
         (
             "delimiters = [\"|\"]",
             "delimiters = []",
-            &["pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: `delimiters`: give at least one ASCII delimiter"],
+            &[
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: `delimiters`: give at least one ASCII delimiter",
+            ],
         ),
         (
             "kind = \"delimited\", delimiters = [\"|\"]",
@@ -338,7 +442,11 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
         ),
     ];
     for (from, to, expected) in cases {
-        assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");
+        assert_eq!(
+            findings_after(PIPELINE_PATH, from, to),
+            *expected,
+            "after {from:?} became {to:?}"
+        );
     }
 }
 
@@ -353,7 +461,11 @@ fn every_fault_of_a_contract_is_named_with_file_line_and_key() {
                 "pipelines/test/parcels.toml:8: produces: `test.parcel` has no contract; expected schemas/test/parcel.toml",
             ],
         ),
-        ("version = \"1.0.0\"", "version = \"1.0\"", &["schemas/test/parcel.toml:2: version: `1.0` is not a semantic version such as 1.0.0"]),
+        (
+            "version = \"1.0.0\"",
+            "version = \"1.0\"",
+            &["schemas/test/parcel.toml:2: version: `1.0` is not a semantic version such as 1.0.0"],
+        ),
         (
             "type = \"text\"",
             "type = \"txt\"",
@@ -374,13 +486,25 @@ fn every_fault_of_a_contract_is_named_with_file_line_and_key() {
                 "schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known`: there is no column `parcel`",
             ],
         ),
-        ("sort_by = [\"vintage_year\", \"parcel\"]", "sort_by = [\"parcel_no\"]", &["schemas/test/parcel.toml:6: sort_by: there is no column `parcel_no`"]),
+        (
+            "sort_by = [\"vintage_year\", \"parcel\"]",
+            "sort_by = [\"parcel_no\"]",
+            &["schemas/test/parcel.toml:6: sort_by: there is no column `parcel_no`"],
+        ),
         (
             "columns = [\"parcel\"]",
             "columns = [\"plot\"]",
-            &["schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known`: there is no column `plot`"],
+            &[
+                "schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known`: there is no column `plot`",
+            ],
         ),
-        ("columns = [\"parcel\"]", "columns = []", &["schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known` names no column"]),
+        (
+            "columns = [\"parcel\"]",
+            "columns = []",
+            &[
+                "schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known` names no column",
+            ],
+        ),
         (
             "rule = \"present_iff\"",
             "rule = \"present_if\"",
@@ -389,9 +513,19 @@ fn every_fault_of_a_contract_is_named_with_file_line_and_key() {
                 "pipelines/test/parcels.toml:8: produces: `test.parcel` has no contract; expected schemas/test/parcel.toml",
             ],
         ),
-        ("name = \"source_pointers\"", "name = \"pointers\"", &["schemas/test/parcel.toml:1: dataset_id: every contract needs a column `source_pointers`"]),
+        (
+            "name = \"source_pointers\"",
+            "name = \"pointers\"",
+            &[
+                "schemas/test/parcel.toml:1: dataset_id: every contract needs a column `source_pointers`",
+            ],
+        ),
     ];
     for (from, to, expected) in cases {
-        assert_eq!(findings_after(CONTRACT_PATH, from, to), *expected, "after {from:?} became {to:?}");
+        assert_eq!(
+            findings_after(CONTRACT_PATH, from, to),
+            *expected,
+            "after {from:?} became {to:?}"
+        );
     }
 }

@@ -1,5 +1,10 @@
 //! Tests of the repository itself: layers, habits, declarations, documents, fixtures.
-#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::float_cmp, reason = "a test may stop at once, say why it skips, and compare exact figures")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::float_cmp,
+    reason = "a test may stop at once, say why it skips, and compare exact figures"
+)]
 
 mod architecture;
 mod declarations;

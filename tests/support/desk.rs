@@ -9,7 +9,8 @@ use crate::{Answer, Place, answer, copy_folder, project};
 
 pub const SOURCE: &str = "license.fl_dbpr";
 pub const FILE: &str = "CONSTRUCTIONLICENSE_1.csv";
-pub const URL: &str = "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
+pub const URL: &str =
+    "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
 
 /// A place whose declaration of Florida's licenses is changed; its floors are those of a fixture.
 pub struct Desk {
@@ -25,7 +26,9 @@ impl Desk {
         copy_folder(&project("schemas"), &folder.join("schemas"));
         let path = folder.join("pipelines/license/fl_dbpr.toml");
         let text = std::fs::read_to_string(&path).unwrap();
-        let lenient = text.replace("min_bytes = 10_000_000", "min_bytes = 1").replace("min_rows = 50_000", "min_rows = 1");
+        let lenient = text
+            .replace("min_bytes = 10_000_000", "min_bytes = 1")
+            .replace("min_rows = 50_000", "min_rows = 1");
         // The dates of the tests stand still: only the test that is about it may find a file late.
         let patient = lenient.replace("grace = \"10 days\"", "grace = \"100 years\"");
         assert_ne!(patient, lenient);
@@ -37,7 +40,10 @@ impl Desk {
         let changed = change(patient.clone());
         assert_ne!(patient, changed);
         std::fs::write(path, changed).unwrap();
-        Self { declarations: folder.display().to_string(), place }
+        Self {
+            declarations: folder.display().to_string(),
+            place,
+        }
     }
 
     pub fn by_hand() -> Self {
@@ -45,7 +51,9 @@ impl Desk {
     }
 
     pub fn pubdata(&self, arguments: &[&str]) -> Answer {
-        let mut command = self.place.command(&[arguments, &["--declarations", &self.declarations]].concat());
+        let mut command = self
+            .place
+            .command(&[arguments, &["--declarations", &self.declarations]].concat());
         answer(command.env_remove("SUDO_USER").env("USER", "ada"))
     }
 
@@ -69,18 +77,35 @@ impl Desk {
     }
 }
 
-/// The declarations of the gazetteer as they are, but for floors that samples do not reach and a calendar of this test.
+/// The declarations of the gazetteer as they are, but for floors that samples do not reach and a
+/// calendar of this test.
 pub fn gazetteer() -> DeclarationFiles {
     let files = DeclarationFiles::built_in();
     let text = |path: &str| String::from_utf8(files.read(path).unwrap().to_vec()).unwrap();
     let without_floors = |text: String| {
-        let is_kept = |line: &&str| !["min_bytes", "calendar", "redirects"].iter().any(|key| line.starts_with(key));
-        let lines = text.lines().filter(is_kept).map(|line| if line.starts_with("min_rows") { "min_rows = 0" } else { line });
+        let is_kept = |line: &&str| {
+            !["min_bytes", "calendar", "redirects"]
+                .iter()
+                .any(|key| line.starts_with(key))
+        };
+        let lines = text.lines().filter(is_kept).map(|line| {
+            if line.starts_with("min_rows") {
+                "min_rows = 0"
+            } else {
+                line
+            }
+        });
         lines.collect::<Vec<_>>().join("\n")
     };
     let variables = |line: &str| line.starts_with("variables = { year");
     let text_of = |text: String| {
-        let lines = text.lines().map(|line| if variables(line) { "variables = { year = { from = \"2025\", to = \"now\", last = 1 } }" } else { line });
+        let lines = text.lines().map(|line| {
+            if variables(line) {
+                "variables = { year = { from = \"2025\", to = \"now\", last = 1 } }"
+            } else {
+                line
+            }
+        });
         lines.collect::<Vec<_>>().join("\n").replacen(
             "cadence = \"yearly\"",
             "cadence = \"yearly\"\ncalendar = { every = \"year\", after = \"8 months\", grace = \"2 months\" }",

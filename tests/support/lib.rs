@@ -1,4 +1,5 @@
-//! Shared test support: fixtures as an editable mirror, temporary homes, runs of the program, an in-process publisher, and an object server.
+//! Shared test support: fixtures as an editable mirror, temporary homes, runs of the program, an
+//! in-process publisher, and an object server.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -29,22 +30,33 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Declaration, Declarations, Source, expand};
 use pubdata_fetch::{Clock, FetchProgress, FetchSettings, ProxySettings, mirror_path};
-use pubdata_run::{self as run, Observer, Plan, RunReport, RunSettings, SharedObserver, TaskReport};
+use pubdata_run::{
+    self as run, Observer, Plan, RunReport, RunSettings, SharedObserver, TaskReport,
+};
 use pubdata_store::{self as store, Home, Record, Releases};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use publisher::archive;
 
-/// Hashes everything that a release of the fixtures depends on: code, declarations, fixtures, and today, the date of files that have none.
-/// A change of the API or of the command line alone leaves it as it is.
+/// Hashes everything that a release of the fixtures depends on: code, declarations, fixtures, and
+/// today, the date of files that have none. A change of the API or of the command line alone leaves
+/// it as it is.
 fn state_of_the_fixtures() -> String {
     let code = ["core", "store", "fetch", "build", "run"].map(|member| project("src").join(member));
     let declared = ["pipelines", "schemas"].map(project);
-    let files = code.into_iter().chain(declared).chain(case_sources("basic")).flat_map(|folder| files_below(&folder));
+    let files = code
+        .into_iter()
+        .chain(declared)
+        .chain(case_sources("basic"))
+        .flat_map(|folder| files_below(&folder));
     let mut text = Timestamp::now().strftime("%Y-%m-%d").to_string();
     for file in files {
-        text.push_str(&format!("{} {}\n", file.display(), Digest::of(&std::fs::read(&file).unwrap())));
+        text.push_str(&format!(
+            "{} {}\n",
+            file.display(),
+            Digest::of(&std::fs::read(&file).unwrap())
+        ));
     }
     Digest::of(text.as_bytes()).to_string()[..16].to_owned()
 }
@@ -61,27 +73,44 @@ fn target_folder() -> PathBuf {
 /// The program, which Cargo builds before it runs a test binary of the package.
 pub fn program() -> PathBuf {
     let program = target_folder().join(format!("pubdata{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{}: the program is not built", program.display());
+    assert!(
+        program.is_file(),
+        "{}: the program is not built",
+        program.display()
+    );
     program
 }
 
 /// A folder of this project.
 pub fn project(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join(path)
 }
 
 /// The `source` folders of every fixture case of a name, sorted.
 pub fn case_sources(case: &str) -> Vec<PathBuf> {
     let mut sources = Vec::new();
     for family in folders(&project("fixtures")) {
-        sources.extend(folders(&family).into_iter().map(|pipeline| pipeline.join(case).join("source")).filter(|source| source.is_dir()));
+        sources.extend(
+            folders(&family)
+                .into_iter()
+                .map(|pipeline| pipeline.join(case).join("source"))
+                .filter(|source| source.is_dir()),
+        );
     }
     sources
 }
 
 /// The folders in a folder, sorted.
 pub fn folders(parent: &Path) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(parent).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(parent)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
     folders.sort();
     folders
 }
@@ -91,9 +120,15 @@ pub fn files_below(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        for entry in std::fs::read_dir(&folder)
+            .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        {
             let path = entry.unwrap().path();
-            if path.is_dir() { open.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                files.push(path)
+            }
         }
     }
     files.sort();
@@ -123,29 +158,44 @@ pub struct Answer {
 
 impl Answer {
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"))
     }
 
-    /// Asserts the exit code, showing everything the program said when it is another. A run that published everything ends with 0 here also where words of
-    /// the fixtures have no known meaning: most lists have one on purpose, and nothing else may need a person then.
+    /// Asserts the exit code, showing everything the program said when it is another. A run that
+    /// published everything ends with 0 here also where words of the fixtures have no known
+    /// meaning: most lists have one on purpose, and nothing else may need a person then.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
-        let is_as_asked = self.code == Some(code) || (code == 0 && self.code == Some(10) && self.needs_words_alone());
+        let is_as_asked = self.code == Some(code)
+            || (code == 0 && self.code == Some(10) && self.needs_words_alone());
         assert!(is_as_asked, "expected exit code {code}: {self:#?}");
         self
     }
 
     /// Whether a run's JSON says that nothing needs a person but words without a known meaning.
     fn needs_words_alone(&self) -> bool {
-        let Ok(report) = serde_json::from_str::<Value>(&self.stdout) else { return false };
-        // A column that nobody fills is no reason for another exit code.
-        let is_of_words = |finding: &Value| ["unknown_words", "meaning_lost", "empty_column"].contains(&finding["code"].as_str().unwrap_or_default());
-        let needs_nobody_else = |task: &Value| {
-            let is_published = !["blocked", "missing"].contains(&task["outcome"].as_str().unwrap_or_default());
-            let is_quiet = task["is_above_warning_level"] == false && task["late_since"].is_null();
-            is_published && is_quiet && task["findings"].as_array().is_some_and(|findings| findings.iter().all(is_of_words))
+        let Ok(report) = serde_json::from_str::<Value>(&self.stdout) else {
+            return false;
         };
-        report["tasks"].as_array().is_some_and(|tasks| tasks.iter().all(needs_nobody_else))
+        // A column that nobody fills is no reason for another exit code.
+        let is_of_words = |finding: &Value| {
+            ["unknown_words", "meaning_lost", "empty_column"]
+                .contains(&finding["code"].as_str().unwrap_or_default())
+        };
+        let needs_nobody_else = |task: &Value| {
+            let is_published =
+                !["blocked", "missing"].contains(&task["outcome"].as_str().unwrap_or_default());
+            let is_quiet = task["is_above_warning_level"] == false && task["late_since"].is_null();
+            is_published
+                && is_quiet
+                && task["findings"]
+                    .as_array()
+                    .is_some_and(|findings| findings.iter().all(is_of_words))
+        };
+        report["tasks"]
+            .as_array()
+            .is_some_and(|tasks| tasks.iter().all(needs_nobody_else))
     }
 
     /// What became of a task, from a run's JSON.
@@ -153,15 +203,26 @@ impl Answer {
     pub fn task(&self, task_id: &str) -> Value {
         let report = self.json();
         let tasks = report["tasks"].as_array().unwrap();
-        tasks.iter().find(|task| task["task_id"] == task_id).cloned().unwrap_or_else(|| panic!("no task {task_id}: {report:#}"))
+        tasks
+            .iter()
+            .find(|task| task["task_id"] == task_id)
+            .cloned()
+            .unwrap_or_else(|| panic!("no task {task_id}: {report:#}"))
     }
 
     /// The reasons of a task in one text, with what a person can do.
     #[track_caller]
     pub fn reasons(&self, task_id: &str) -> String {
         let task = self.task(task_id);
-        let reasons = task["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap());
-        reasons.chain(task["next_step"].as_str()).collect::<Vec<_>>().join("\n")
+        let reasons = task["reasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|reason| reason.as_str().unwrap());
+        reasons
+            .chain(task["next_step"].as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[track_caller]
@@ -176,20 +237,36 @@ impl Place {
         Self::holding(&[])
     }
 
-    /// A place with the fixtures of some families or pipelines alone, and the operator's choice to run no others.
+    /// A place with the fixtures of some families or pipelines alone, and the operator's choice to
+    /// run no others.
     pub fn with(selected: &[&str]) -> Self {
         let place = Self::holding(selected);
         std::fs::create_dir_all(place.home()).unwrap();
-        std::fs::write(place.home().join("pubdata.toml"), format!("pipelines = {selected:?}\n")).unwrap();
+        std::fs::write(
+            place.home().join("pubdata.toml"),
+            format!("pipelines = {selected:?}\n"),
+        )
+        .unwrap();
         place
     }
 
     fn holding(selected: &[&str]) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         let fixtures = project("fixtures");
         for source in case_sources("basic") {
-            let pipeline = source.strip_prefix(&fixtures).unwrap().iter().take(2).map(|name| name.to_str().unwrap()).collect::<Vec<_>>();
-            if selected.is_empty() || selected.contains(&pipeline[0]) || selected.contains(&pipeline.join(".").as_str()) {
+            let pipeline = source
+                .strip_prefix(&fixtures)
+                .unwrap()
+                .iter()
+                .take(2)
+                .map(|name| name.to_str().unwrap())
+                .collect::<Vec<_>>();
+            if selected.is_empty()
+                || selected.contains(&pipeline[0])
+                || selected.contains(&pipeline.join(".").as_str())
+            {
                 copy_folder(&source, &place.mirror());
             }
         }
@@ -206,10 +283,13 @@ impl Place {
         Self::with(selected).kept(&selected.join("+"), |place| drop(place.run(&[]).expect(0)))
     }
 
-    /// A place that is filled, beside its mirror, by the first test of a day that asks for it; the others copy what that one kept. What fills it must
-    /// depend on the code, the declarations and the fixtures alone.
+    /// A place that is filled, beside its mirror, by the first test of a day that asks for it; the
+    /// others copy what that one kept. What fills it must depend on the code, the declarations and
+    /// the fixtures alone.
     pub fn kept(self, name: &str, fill: impl FnOnce(&Self)) -> Self {
-        let kept = target_folder().join("tmp").join(format!("kept-{}", state_of_the_fixtures()));
+        let kept = target_folder()
+            .join("tmp")
+            .join(format!("kept-{}", state_of_the_fixtures()));
         std::fs::create_dir_all(&kept).unwrap();
         let lock = std::fs::File::create(kept.join(format!("{name}.lock"))).unwrap();
         lock.lock().unwrap();
@@ -218,14 +298,28 @@ impl Place {
             copy_folder(&filled, self.root());
             return self;
         }
-        let of_before = folders(kept.parent().unwrap()).into_iter().filter(|folder| *folder != kept);
-        of_before.filter(|folder| folder.file_name().unwrap().to_str().unwrap().starts_with("kept-")).for_each(|folder| drop(std::fs::remove_dir_all(folder)));
+        let of_before = folders(kept.parent().unwrap())
+            .into_iter()
+            .filter(|folder| *folder != kept);
+        of_before
+            .filter(|folder| {
+                folder
+                    .file_name()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .starts_with("kept-")
+            })
+            .for_each(|folder| drop(std::fs::remove_dir_all(folder)));
         fill(&self);
         // Whole or not at all: a test may be killed here.
         let copying = kept.join(format!("{name}.copying"));
         drop(std::fs::remove_dir_all(&copying));
         let mirror = self.mirror();
-        for file in files_below(self.root()).into_iter().filter(|file| !file.starts_with(&mirror)) {
+        for file in files_below(self.root())
+            .into_iter()
+            .filter(|file| !file.starts_with(&mirror))
+        {
             let target = copying.join(file.strip_prefix(self.root()).unwrap());
             std::fs::create_dir_all(target.parent().unwrap()).unwrap();
             std::fs::copy(&file, &target).unwrap();
@@ -282,7 +376,8 @@ impl Place {
         std::fs::write(path, archive(&[(&name, after.as_bytes())])).unwrap();
     }
 
-    /// Changes the members of an archive of the mirror. A change that changes nothing is a mistake of the test.
+    /// Changes the members of an archive of the mirror. A change that changes nothing is a mistake
+    /// of the test.
     #[track_caller]
     pub fn edit_archive(&self, ending: &str, change: impl FnOnce(&mut BTreeMap<String, String>)) {
         let path = self.file(ending);
@@ -349,21 +444,32 @@ impl Place {
     /// The release that the channel points at, by the newest generation's file.
     #[track_caller]
     pub fn current(&self) -> String {
-        let generation = files_below(&self.home().join("channels/nightly")).pop().expect("the channel has a release");
+        let generation = files_below(&self.home().join("channels/nightly"))
+            .pop()
+            .expect("the channel has a release");
         let entry: Value = serde_json::from_slice(&std::fs::read(generation).unwrap()).unwrap();
         entry["release_id"].as_str().unwrap().to_owned()
     }
 
     pub fn manifest(&self) -> Value {
-        let path = self.home().join("releases").join(self.current()).join("manifest.json");
+        let path = self
+            .home()
+            .join("releases")
+            .join(self.current())
+            .join("manifest.json");
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 
     /// What stands beside the releases as not renewed: reasons by task.
     pub fn unrenewed(&self) -> BTreeMap<String, String> {
-        let value: Value = serde_json::from_slice(&std::fs::read(self.home().join("unrenewed/nightly.json")).unwrap()).unwrap();
+        let value: Value = serde_json::from_slice(
+            &std::fs::read(self.home().join("unrenewed/nightly.json")).unwrap(),
+        )
+        .unwrap();
         let tasks = value["tasks"].as_object().unwrap().iter();
-        tasks.map(|(task_id, mark)| (task_id.clone(), mark["reason"].as_str().unwrap().to_owned())).collect()
+        tasks
+            .map(|(task_id, mark)| (task_id.clone(), mark["reason"].as_str().unwrap().to_owned()))
+            .collect()
     }
 
     /// The current release's file of a part.
@@ -377,17 +483,37 @@ impl Place {
     }
 }
 
-/// The rows of every Parquet file below a folder, or of one, by `record_id`; none when there is no such folder.
+/// The rows of every Parquet file below a folder, or of one, by `record_id`; none when there is no
+/// such folder.
 pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
-    let files = if folder.is_dir() { files_below(folder) } else { folder.is_file().then(|| folder.to_owned()).into_iter().collect() };
+    let files = if folder.is_dir() {
+        files_below(folder)
+    } else {
+        folder
+            .is_file()
+            .then(|| folder.to_owned())
+            .into_iter()
+            .collect()
+    };
     let mut rows = BTreeMap::new();
-    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "parquet")) {
-        for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap())).unwrap().build().unwrap() {
+    for file in files.iter().filter(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "parquet")
+    }) {
+        for batch in
+            ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap()))
+                .unwrap()
+                .build()
+                .unwrap()
+        {
             let batch = batch.unwrap();
             for row in 0..batch.num_rows() {
                 let record = store::record_at(&batch, row).unwrap();
                 let record_id = record.0["record_id"].as_str().unwrap().to_owned();
-                assert!(rows.insert(record_id.clone(), record).is_none(), "{record_id} is there twice");
+                assert!(
+                    rows.insert(record_id.clone(), record).is_none(),
+                    "{record_id} is there twice"
+                );
             }
         }
     }
@@ -397,12 +523,19 @@ pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
 pub fn answer(command: &mut Command) -> Answer {
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    Answer {
+        code: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
 }
 
 #[track_caller]
 fn only(files: Vec<PathBuf>, ending: &str) -> PathBuf {
-    let matches: Vec<PathBuf> = files.into_iter().filter(|path| path.to_str().unwrap().ends_with(ending)).collect();
+    let matches: Vec<PathBuf> = files
+        .into_iter()
+        .filter(|path| path.to_str().unwrap().ends_with(ending))
+        .collect();
     assert_eq!(matches.len(), 1, "{ending}: {matches:?}");
     matches.into_iter().next().unwrap()
 }
@@ -420,7 +553,10 @@ pub fn only_member(path: &Path) -> (String, String) {
 
 /// The members of an archive, by name.
 pub fn members(path: &Path) -> BTreeMap<String, String> {
-    member_bytes(path).into_iter().map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect()
+    member_bytes(path)
+        .into_iter()
+        .map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap()))
+        .collect()
 }
 
 /// The members of an archive whose text is in whatever encoding, by name.
@@ -438,14 +574,21 @@ pub fn member_bytes(path: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// An archive of members.
 pub fn packed(members: &BTreeMap<String, String>) -> Vec<u8> {
-    let members: Vec<(&str, &[u8])> = members.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    let members: Vec<(&str, &[u8])> = members
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
     archive(&members)
 }
 
-/// What a run in this process works with: the declarations of the program, a home, mirrors, and waits that no test notices.
+/// What a run in this process works with: the declarations of the program, a home, mirrors, and
+/// waits that no test notices.
 pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> RunSettings {
     let home = Home::open(home).unwrap();
-    let fetch = FetchSettings { mirrors, ..instant_waits() };
+    let fetch = FetchSettings {
+        mirrors,
+        ..instant_waits()
+    };
     RunSettings {
         releases: Releases::open(&home, None).unwrap(),
         declarations: Declarations::load(files).unwrap(),
@@ -466,27 +609,58 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
 pub fn instant_waits() -> FetchSettings {
     let wait = Duration::from_millis(1);
     let proxy = ProxySettings::default();
-    FetchSettings { secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, proxy, ..FetchSettings::default() }
+    FetchSettings {
+        secret: |_| None,
+        tries: 3,
+        first_wait: wait,
+        longest_wait: wait,
+        proxy,
+        ..FetchSettings::default()
+    }
 }
 
-/// Changes the text of the mirror's files that were published, one after the other; a change of none leaves a file as it is. The sources by the
-/// URLs that were changed. Of what is not UTF-8 each byte is a character.
-pub fn edit_sources(place: &Place, change: impl Fn(&str, &Declaration, &Source) -> Option<String>) -> BTreeMap<String, String> {
+/// Changes the text of the mirror's files that were published, one after the other; a change of
+/// none leaves a file as it is. The sources by the URLs that were changed. Of what is not UTF-8
+/// each byte is a character.
+pub fn edit_sources(
+    place: &Place,
+    change: impl Fn(&str, &Declaration, &Source) -> Option<String>,
+) -> BTreeMap<String, String> {
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
     let manifest = place.manifest();
     let (mut seen, mut changed) = (BTreeSet::new(), BTreeMap::new());
-    for input in manifest["tasks"].as_object().unwrap().values().flat_map(|task| task["inputs"].as_array().unwrap()) {
-        let (source_id, url) = (input["source_id"].as_str().unwrap(), input["url"].as_str().unwrap());
+    for input in manifest["tasks"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|task| task["inputs"].as_array().unwrap())
+    {
+        let (source_id, url) = (
+            input["source_id"].as_str().unwrap(),
+            input["url"].as_str().unwrap(),
+        );
         if url.starts_with("bundled:") || !seen.insert(url) {
             continue;
         }
         let (declaration, source) = declarations.source(source_id).unwrap();
         let path = place.mirror().join(mirror_path(url).unwrap());
         let bytes = std::fs::read(&path).unwrap();
-        let after = if bytes.starts_with(b"PK\x03\x04") && (source.member.is_some() || source.members.is_some()) {
-            let keys = input["keys"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-            let one = source.member.as_ref().map(|member| vec![member_name(&path, &expand(member, &keys).unwrap()).unwrap()]);
-            let names = one.unwrap_or_else(|| member_names(&path, source.members.as_deref().unwrap()).unwrap());
+        let after = if bytes.starts_with(b"PK\x03\x04")
+            && (source.member.is_some() || source.members.is_some())
+        {
+            let keys = input["keys"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()))
+                .collect();
+            let one = source
+                .member
+                .as_ref()
+                .map(|member| vec![member_name(&path, &expand(member, &keys).unwrap()).unwrap()]);
+            let names = one.unwrap_or_else(|| {
+                member_names(&path, source.members.as_deref().unwrap()).unwrap()
+            });
             let mut archive_of = zip::ZipArchive::new(Cursor::new(&bytes)).unwrap();
             let mut is_edited = false;
             let mut all: Vec<(String, Vec<u8>)> = Vec::new();
@@ -495,11 +669,16 @@ pub fn edit_sources(place: &Place, change: impl Fn(&str, &Declaration, &Source) 
                 let mut content = Vec::new();
                 member.read_to_end(&mut content).unwrap();
                 let name = member.name().unwrap().into_owned();
-                let edited = Some(&name).filter(|name| names.contains(*name)).and_then(|_| change(&one_by_one(&content), declaration, source));
+                let edited = Some(&name)
+                    .filter(|name| names.contains(*name))
+                    .and_then(|_| change(&one_by_one(&content), declaration, source));
                 is_edited |= edited.is_some();
                 all.push((name, edited.map_or(content, |text| as_bytes(&text))));
             }
-            let all: Vec<(&str, &[u8])> = all.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect();
+            let all: Vec<(&str, &[u8])> = all
+                .iter()
+                .map(|(name, content)| (name.as_str(), content.as_slice()))
+                .collect();
             is_edited.then(|| archive(&all))
         } else {
             change(&one_by_one(&bytes), declaration, source).map(|text| as_bytes(&text))
@@ -518,17 +697,23 @@ fn one_by_one(bytes: &[u8]) -> String {
 }
 
 fn as_bytes(text: &str) -> Vec<u8> {
-    text.chars().map(|character| u8::try_from(u32::from(character)).unwrap()).collect()
+    text.chars()
+        .map(|character| u8::try_from(u32::from(character)).unwrap())
+        .collect()
 }
 
 /// Runs in this process.
 pub async fn run_here(settings: &RunSettings) -> RunReport {
-    run::run(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
+    run::run(settings, &(Arc::new(Silent) as SharedObserver))
+        .await
+        .unwrap()
 }
 
 /// Plans in this process.
 pub async fn plan_here(settings: &RunSettings) -> Plan {
-    run::plan(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
+    run::plan(settings, &(Arc::new(Silent) as SharedObserver))
+        .await
+        .unwrap()
 }
 
 /// A clock that stands.
@@ -564,13 +749,17 @@ impl Observer for Silent {
     fn built(&self, _: &TaskReport) {}
 }
 
-/// A file or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default); none, with a printed reason, when it
-/// is not there.
+/// A file or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default);
+/// none, with a printed reason, when it is not there.
 pub fn shared_data(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(|| project("../shared/data"), PathBuf::from);
+    let root = std::env::var_os("PUBDATA_SHARED_DATA")
+        .map_or_else(|| project("../shared/data"), PathBuf::from);
     let found = root.join(path);
     if !found.exists() {
-        eprintln!("skipped: no {}; PUBDATA_SHARED_DATA names a folder of real agency files", found.display());
+        eprintln!(
+            "skipped: no {}; PUBDATA_SHARED_DATA names a folder of real agency files",
+            found.display()
+        );
         return None;
     }
     Some(found)

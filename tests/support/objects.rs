@@ -1,4 +1,5 @@
-//! An object store of the tests' own, which speaks as much of S3's protocol as the program uses, and fails as S3 does when it is told to.
+//! An object store of the tests' own, which speaks as much of S3's protocol as the program uses,
+//! and fails as S3 does when it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,8 @@ use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 /// How the store fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The first creation of each file is refused with 409 `ConditionalRequestConflict`, and nothing comes of it.
+    /// The first creation of each file is refused with 409 `ConditionalRequestConflict`, and
+    /// nothing comes of it.
     Conflict,
     /// The first creation of each file is done and answered with an error.
     LostAnswer,
@@ -44,18 +46,39 @@ type Shared = Arc<Mutex<Bucket>>;
 
 impl ObjectServer {
     pub async fn start(faults: &[Fault]) -> Self {
-        let state: Shared = Arc::new(Mutex::new(Bucket { faults: faults.to_vec(), ..Bucket::default() }));
+        let state: Shared = Arc::new(Mutex::new(Bucket {
+            faults: faults.to_vec(),
+            ..Bucket::default()
+        }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(axum::serve(listener, Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(state.clone())).into_future());
+        tokio::spawn(
+            axum::serve(
+                listener,
+                Router::new()
+                    .fallback(answer)
+                    .layer(DefaultBodyLimit::disable())
+                    .with_state(state.clone()),
+            )
+            .into_future(),
+        );
         Self { endpoint, state }
     }
 
     /// What a process needs to find it.
     pub fn environment(&self) -> Vec<(String, String)> {
-        let fixed = [("AWS_ALLOW_HTTP", "true"), ("AWS_REGION", "us-east-1"), ("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
-        let all = fixed.into_iter().chain([("NO_PROXY", "127.0.0.1"), ("AWS_ENDPOINT", self.endpoint.as_str())]);
-        all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let fixed = [
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "id"),
+            ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ];
+        let all = fixed.into_iter().chain([
+            ("NO_PROXY", "127.0.0.1"),
+            ("AWS_ENDPOINT", self.endpoint.as_str()),
+        ]);
+        all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 
     pub fn keys(&self) -> Vec<String> {
@@ -75,7 +98,11 @@ impl ObjectServer {
     /// Bytes of a file that were given out since the last call.
     pub fn given(&self, key_ending: &str) -> usize {
         let given = std::mem::take(&mut self.state.lock().unwrap().given);
-        given.into_iter().filter(|(key, _)| key.ends_with(key_ending)).map(|(_, bytes)| bytes).sum()
+        given
+            .into_iter()
+            .filter(|(key, _)| key.ends_with(key_ending))
+            .map(|(_, bytes)| bytes)
+            .sum()
     }
 
     /// Files of which a creation failed as it was told to.
@@ -84,13 +111,23 @@ impl ObjectServer {
     }
 }
 
-async fn answer(State(state): State<Shared>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn answer(
+    State(state): State<Shared>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
     let mut bucket = state.lock().unwrap();
     bucket.requests += 1;
     if bucket.faults.contains(&Fault::Unavailable) && bucket.requests.is_multiple_of(3) {
         return status(StatusCode::SERVICE_UNAVAILABLE);
     }
-    let key = uri.path().trim_start_matches("/bucket").trim_start_matches('/').replace("%3D", "=");
+    let key = uri
+        .path()
+        .trim_start_matches("/bucket")
+        .trim_start_matches('/')
+        .replace("%3D", "=");
     let query = uri.query().unwrap_or_default();
     match method {
         Method::POST if query.starts_with("delete") => delete_all(&mut bucket, &body),
@@ -106,7 +143,9 @@ async fn answer(State(state): State<Shared>, method: Method, uri: Uri, headers: 
             }
             let answer = get(&bucket, &key, &headers, method == Method::HEAD);
             if method == Method::GET {
-                let bytes = axum::body::HttpBody::size_hint(answer.body()).exact().unwrap_or(0);
+                let bytes = axum::body::HttpBody::size_hint(answer.body())
+                    .exact()
+                    .unwrap_or(0);
                 *bucket.given.entry(key).or_default() += usize::try_from(bytes).unwrap();
             }
             answer
@@ -127,10 +166,19 @@ fn put(bucket: &mut Bucket, key: String, headers: &HeaderMap, body: Bytes) -> Re
         bucket.failed.insert(key);
         return error(StatusCode::CONFLICT, "ConditionalRequestConflict");
     }
-    if is_creation && bucket.objects.contains_key(&key) && !bucket.faults.contains(&Fault::Unconditional) {
+    if is_creation
+        && bucket.objects.contains_key(&key)
+        && !bucket.faults.contains(&Fault::Unconditional)
+    {
         return error(StatusCode::PRECONDITION_FAILED, "PreconditionFailed");
     }
-    let source = headers.get("x-amz-copy-source").map(|source| source.to_str().unwrap().trim_start_matches("bucket/").replace("%3D", "="));
+    let source = headers.get("x-amz-copy-source").map(|source| {
+        source
+            .to_str()
+            .unwrap()
+            .trim_start_matches("bucket/")
+            .replace("%3D", "=")
+    });
     let content = match source.map(|source| bucket.objects.get(&source).cloned()) {
         Some(None) => return status(StatusCode::NOT_FOUND),
         Some(Some((content, _))) => content,
@@ -145,56 +193,125 @@ fn put(bucket: &mut Bucket, key: String, headers: &HeaderMap, body: Bytes) -> Re
 }
 
 fn get(bucket: &Bucket, key: &str, headers: &HeaderMap, is_head: bool) -> Response<Body> {
-    let Some((content, written)) = bucket.objects.get(key) else { return status(StatusCode::NOT_FOUND) };
+    let Some((content, written)) = bucket.objects.get(key) else {
+        return status(StatusCode::NOT_FOUND);
+    };
     let modified = written.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    let response = Response::builder().header("etag", "\"1\"").header("last-modified", modified);
-    let range = headers.get("range").and_then(|range| range.to_str().unwrap().strip_prefix("bytes=")?.split_once('-'));
-    if let Some((begin, end)) = range.map(|(begin, end)| (begin.parse::<usize>().unwrap(), end.parse::<usize>().unwrap() + 1)) {
+    let response = Response::builder()
+        .header("etag", "\"1\"")
+        .header("last-modified", modified);
+    let range = headers.get("range").and_then(|range| {
+        range
+            .to_str()
+            .unwrap()
+            .strip_prefix("bytes=")?
+            .split_once('-')
+    });
+    if let Some((begin, end)) = range.map(|(begin, end)| {
+        (
+            begin.parse::<usize>().unwrap(),
+            end.parse::<usize>().unwrap() + 1,
+        )
+    }) {
         let place = format!("bytes {begin}-{}/{}", end - 1, content.len());
-        return response.status(StatusCode::PARTIAL_CONTENT).header("content-range", place).body(content.slice(begin..end).into()).unwrap();
+        return response
+            .status(StatusCode::PARTIAL_CONTENT)
+            .header("content-range", place)
+            .body(content.slice(begin..end).into())
+            .unwrap();
     }
-    response.header("content-length", content.len()).body(if is_head { Body::empty() } else { content.clone().into() }).unwrap()
+    response
+        .header("content-length", content.len())
+        .body(if is_head {
+            Body::empty()
+        } else {
+            content.clone().into()
+        })
+        .unwrap()
 }
 
 fn delete_all(bucket: &mut Bucket, body: &Bytes) -> Response<Body> {
     let text = String::from_utf8(body.to_vec()).unwrap();
-    let keys: Vec<&str> = text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next()).collect();
-    bucket.objects.retain(|key, _| !keys.contains(&key.as_str()));
-    let deleted: String = keys.iter().map(|key| format!("<Deleted><Key>{key}</Key></Deleted>")).collect();
+    let keys: Vec<&str> = text
+        .split("<Key>")
+        .skip(1)
+        .filter_map(|rest| rest.split("</Key>").next())
+        .collect();
+    bucket
+        .objects
+        .retain(|key, _| !keys.contains(&key.as_str()));
+    let deleted: String = keys
+        .iter()
+        .map(|key| format!("<Deleted><Key>{key}</Key></Deleted>"))
+        .collect();
     xml(&format!("<DeleteResult>{deleted}</DeleteResult>"))
 }
 
 fn list(bucket: &Bucket, query: &str) -> Response<Body> {
-    let parameter =
-        |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).map(|value| value.replace("%2F", "/").replace("%3D", "="));
-    let (prefix, delimiter) = (parameter("prefix").unwrap_or_default(), parameter("delimiter"));
+    let parameter = |name: &str| {
+        query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+            .map(|value| value.replace("%2F", "/").replace("%3D", "="))
+    };
+    let (prefix, delimiter) = (
+        parameter("prefix").unwrap_or_default(),
+        parameter("delimiter"),
+    );
     let (mut contents, mut folders) = (String::new(), BTreeSet::new());
-    for (key, (content, written)) in bucket.objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
+    for (key, (content, written)) in bucket
+        .objects
+        .iter()
+        .filter(|(key, _)| key.starts_with(&prefix))
+    {
         match key[prefix.len()..].split_once('/') {
             Some((folder, _)) if delimiter.is_some() => {
-                folders.insert(format!("<CommonPrefixes><Prefix>{prefix}{folder}/</Prefix></CommonPrefixes>"));
+                folders.insert(format!(
+                    "<CommonPrefixes><Prefix>{prefix}{folder}/</Prefix></CommonPrefixes>"
+                ));
             }
             _ => {
-                contents +=
-                    &format!("<Contents><Key>{key}</Key><LastModified>{written:.0}</LastModified><ETag>1</ETag><Size>{}</Size></Contents>", content.len());
+                contents += &format!(
+                    "<Contents><Key>{key}</Key><LastModified>{written:.0}</LastModified><ETag>1</ETag><Size>{}</Size></Contents>",
+                    content.len()
+                );
             }
         }
     }
-    xml(&format!("<ListBucketResult>{contents}{}</ListBucketResult>", folders.into_iter().collect::<String>()))
+    xml(&format!(
+        "<ListBucketResult>{contents}{}</ListBucketResult>",
+        folders.into_iter().collect::<String>()
+    ))
 }
 
 fn written() -> Response<Body> {
-    Response::builder().header("etag", "\"1\"").body(Body::from("<CopyObjectResult><ETag>1</ETag></CopyObjectResult>")).unwrap()
+    Response::builder()
+        .header("etag", "\"1\"")
+        .body(Body::from(
+            "<CopyObjectResult><ETag>1</ETag></CopyObjectResult>",
+        ))
+        .unwrap()
 }
 
 fn xml(text: &str) -> Response<Body> {
-    Response::builder().header("content-type", "application/xml").body(Body::from(text.to_owned())).unwrap()
+    Response::builder()
+        .header("content-type", "application/xml")
+        .body(Body::from(text.to_owned()))
+        .unwrap()
 }
 
 fn error(code: StatusCode, name: &str) -> Response<Body> {
-    Response::builder().status(code).body(Body::from(format!("<Error><Code>{name}</Code><Message>as it was told to</Message></Error>"))).unwrap()
+    Response::builder()
+        .status(code)
+        .body(Body::from(format!(
+            "<Error><Code>{name}</Code><Message>as it was told to</Message></Error>"
+        )))
+        .unwrap()
 }
 
 fn status(code: StatusCode) -> Response<Body> {
-    Response::builder().status(code).body(Body::empty()).unwrap()
+    Response::builder()
+        .status(code)
+        .body(Body::empty())
+        .unwrap()
 }

@@ -1,6 +1,7 @@
-//! Other people's programs against ours: readers of the published Parquet, a generator of requests against the API, generators of clients, and a
-//! WebSocket client. They are Python
-//! packages (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests say so and skip.
+//! Other people's programs against ours: readers of the published Parquet, a generator of requests
+//! against the API, generators of clients, and a WebSocket client. They are Python packages
+//! (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests
+//! say so and skip.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,20 +15,35 @@ pub fn python(packages: &[&str]) -> Option<PathBuf> {
 
 /// The same of an interpreter that another variable names.
 pub fn python_of(variable: &str, packages: &[&str]) -> Option<PathBuf> {
-    let Some(interpreter) = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from) else {
-        eprintln!("skipped: {variable} does not name a Python with the packages that .ci/run installs for it");
+    let Some(interpreter) = std::env::var_os(variable)
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+    else {
+        eprintln!(
+            "skipped: {variable} does not name a Python with the packages that .ci/run installs for it"
+        );
         return None;
     };
     let imports = format!("import {}", packages.join(", "));
     match Command::new(&interpreter).args(["-c", &imports]).output() {
         Ok(output) if output.status.success() => Some(interpreter),
         Ok(output) => {
-            let reason = String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned();
-            eprintln!("skipped: {} cannot `{imports}`: {reason}", interpreter.display());
+            let reason = String::from_utf8_lossy(&output.stderr)
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .to_owned();
+            eprintln!(
+                "skipped: {} cannot `{imports}`: {reason}",
+                interpreter.display()
+            );
             None
         }
         Err(error) => {
-            eprintln!("skipped: {} cannot be started: {error}", interpreter.display());
+            eprintln!(
+                "skipped: {} cannot be started: {error}",
+                interpreter.display()
+            );
             None
         }
     }
@@ -40,7 +56,10 @@ pub fn script(name: &str) -> PathBuf {
 
 /// Runs the program and returns what it wrote.
 pub fn pubdata(arguments: &[&str]) -> Output {
-    Command::new(crate::program()).args(arguments).output().unwrap()
+    Command::new(crate::program())
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 /// Copies a release of the project's fixtures into a home and returns the release's id.

@@ -1,6 +1,7 @@
-//! An in-process HTTP server that plays the publishers, well behaved or not. Each path answers with its replies in turn, the last one
-//! again and again; paths without replies are files of a folder, when there is one, or 404. Speaks HTTP/1.1, one request per connection,
-//! with TLS under names of its own where a test asks for that.
+//! An in-process HTTP server that plays the publishers, well behaved or not. Each path answers with
+//! its replies in turn, the last one again and again; paths without replies are files of a folder,
+//! when there is one, or 404. Speaks HTTP/1.1, one request per connection, with TLS under names of
+//! its own where a test asks for that.
 
 mod archives;
 mod network;
@@ -118,7 +119,11 @@ impl Publisher {
                 });
             }
         });
-        Self { address, site, task }
+        Self {
+            address,
+            site,
+            task,
+        }
     }
 
     /// Where the hosts of a publisher with TLS are found.
@@ -126,7 +131,8 @@ impl Publisher {
         self.address
     }
 
-    /// `http://127.0.0.1:PORT`, without a final slash. Also a mirror's URL, with [`Publisher::serve_folder`].
+    /// `http://127.0.0.1:PORT`, without a final slash. Also a mirror's URL, with
+    /// [`Publisher::serve_folder`].
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -139,7 +145,11 @@ impl Publisher {
     /// Sets the answers of a path (and query), in turn; the last one stays.
     pub fn route(&self, target: &str, replies: Vec<Reply>) {
         assert!(!replies.is_empty(), "a route needs an answer");
-        self.site.routes.lock().unwrap().insert(target.to_owned(), replies.into());
+        self.site
+            .routes
+            .lock()
+            .unwrap()
+            .insert(target.to_owned(), replies.into());
     }
 
     /// Serves a folder's files wherever there is no route, with ETag, date, ranges and conditions.
@@ -149,7 +159,10 @@ impl Publisher {
 
     /// The requests for a path (and query), in order.
     pub fn requests(&self, target: &str) -> Vec<Received> {
-        self.all_requests().into_iter().filter(|received| received.target == target).collect()
+        self.all_requests()
+            .into_iter()
+            .filter(|received| received.target == target)
+            .collect()
     }
 
     /// All requests, in order.
@@ -165,14 +178,25 @@ impl Drop for Publisher {
 }
 
 impl Reply {
-    /// A file with status 200; answers conditions (304) and ranges (206, 416) as its ETag and date allow.
+    /// A file with status 200; answers conditions (304) and ranges (206, 416) as its ETag and date
+    /// allow.
     pub fn file(body: impl Into<Bytes>) -> Self {
-        Self { is_file: true, ..Self::body(200, body) }
+        Self {
+            is_file: true,
+            ..Self::body(200, body)
+        }
     }
 
     /// A status with a body, whatever was asked.
     pub fn body(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), is_file: false, framing: Framing::Length, delivery: Delivery::Whole }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+            is_file: false,
+            framing: Framing::Length,
+            delivery: Delivery::Whole,
+        }
     }
 
     /// A status without a body.
@@ -188,7 +212,9 @@ impl Reply {
 
     /// What the Census Data API answers since May 2026 when the key is missing or wrong.
     pub fn key_error(page: &str) -> Self {
-        Self::status(302).header("Location", &format!("/data/{page}")).header("X-DataWebAPI-KeyError", "1")
+        Self::status(302)
+            .header("Location", &format!("/data/{page}"))
+            .header("X-DataWebAPI-KeyError", "1")
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Self {
@@ -246,41 +272,67 @@ impl Reply {
     }
 
     fn header_value(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(header, _)| header.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// The reply to a request: the file, that it has not changed, or a range of it.
     fn to(&self, request: &Received) -> Self {
-        let (etag, date) = (self.header_value("etag"), self.header_value("last-modified"));
+        let (etag, date) = (
+            self.header_value("etag"),
+            self.header_value("last-modified"),
+        );
         if !self.is_file {
             return self.clone();
         }
         let has_condition = !request.header("if-none-match").is_empty();
-        let is_same_date = !has_condition && date.is_some_and(|date| date == request.header("if-modified-since"));
+        let is_same_date =
+            !has_condition && date.is_some_and(|date| date == request.header("if-modified-since"));
         if etag.is_some_and(|etag| etag == request.header("if-none-match")) || is_same_date {
-            return Self { body: Bytes::new(), status: 304, ..self.clone() };
+            return Self {
+                body: Bytes::new(),
+                status: 304,
+                ..self.clone()
+            };
         }
         let if_range = request.header("if-range");
         let is_same = if_range.is_empty() || etag == Some(if_range) || date == Some(if_range);
-        let start = request.header("range").strip_prefix("bytes=").and_then(|range| range.strip_suffix('-')?.parse::<usize>().ok());
+        let start = request
+            .header("range")
+            .strip_prefix("bytes=")
+            .and_then(|range| range.strip_suffix('-')?.parse::<usize>().ok());
         match start {
             Some(start) if is_same && start < self.body.len() => {
                 let range = format!("bytes {start}-{}/{}", self.body.len() - 1, self.body.len());
-                Self { body: self.body.slice(start..), status: 206, ..self.clone() }.header("Content-Range", &range)
+                Self {
+                    body: self.body.slice(start..),
+                    status: 206,
+                    ..self.clone()
+                }
+                .header("Content-Range", &range)
             }
-            Some(_) if is_same => Self::status(416).header("Content-Range", &format!("bytes */{}", self.body.len())),
+            Some(_) if is_same => {
+                Self::status(416).header("Content-Range", &format!("bytes */{}", self.body.len()))
+            }
             _ => self.clone(),
         }
     }
 
-    async fn send(&self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> std::io::Result<()> {
+    async fn send(
+        &self,
+        stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    ) -> std::io::Result<()> {
         let mut head = format!("HTTP/1.1 {} Scripted\r\nConnection: close\r\n", self.status);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         let has_body = self.status != 304;
         match self.framing {
-            Framing::Length if has_body => head.push_str(&format!("Content-Length: {}\r\n", self.body.len())),
+            Framing::Length if has_body => {
+                head.push_str(&format!("Content-Length: {}\r\n", self.body.len()))
+            }
             Framing::Chunks if has_body => head.push_str("Transfer-Encoding: chunked\r\n"),
             _ => {}
         }
@@ -292,9 +344,13 @@ impl Reply {
                     stream.write_all(b"0\r\n\r\n").await?;
                 }
             }
-            Delivery::CutAfter(bytes) => self.send_body(stream, &self.body[..bytes.min(self.body.len())]).await?,
+            Delivery::CutAfter(bytes) => {
+                self.send_body(stream, &self.body[..bytes.min(self.body.len())])
+                    .await?
+            }
             Delivery::StallAfter(bytes) => {
-                self.send_body(stream, &self.body[..bytes.min(self.body.len())]).await?;
+                self.send_body(stream, &self.body[..bytes.min(self.body.len())])
+                    .await?;
                 stream.flush().await?;
                 // Ends when the client hangs up.
                 let mut nothing = [0; 1];
@@ -306,7 +362,10 @@ impl Reply {
                     stream.flush().await?;
                     // The client's deadline ends it, not a count.
                     let mut nothing = [0; 1];
-                    if tokio::time::timeout(Duration::from_millis(20), stream.read(&mut nothing)).await.is_ok() {
+                    if tokio::time::timeout(Duration::from_millis(20), stream.read(&mut nothing))
+                        .await
+                        .is_ok()
+                    {
                         return Ok(());
                     }
                 }
@@ -318,12 +377,18 @@ impl Reply {
         stream.shutdown().await
     }
 
-    async fn send_body(&self, stream: &mut (impl AsyncWrite + Unpin), body: &[u8]) -> std::io::Result<()> {
+    async fn send_body(
+        &self,
+        stream: &mut (impl AsyncWrite + Unpin),
+        body: &[u8],
+    ) -> std::io::Result<()> {
         if self.framing != Framing::Chunks {
             return stream.write_all(body).await;
         }
         for chunk in body.chunks(1000) {
-            stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await?;
+            stream
+                .write_all(format!("{:x}\r\n", chunk.len()).as_bytes())
+                .await?;
             stream.write_all(chunk).await?;
             stream.write_all(b"\r\n").await?;
         }
@@ -332,14 +397,24 @@ impl Reply {
 }
 
 async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
-    let Some(request) = receive(&mut stream).await else { return };
+    let Some(request) = receive(&mut stream).await else {
+        return;
+    };
     site.received.lock().unwrap().push(request.clone());
     let scripted = {
         let mut routes = site.routes.lock().unwrap();
-        routes.get_mut(&request.target).map(|replies| if replies.len() > 1 { replies.pop_front().unwrap() } else { replies[0].clone() })
+        routes.get_mut(&request.target).map(|replies| {
+            if replies.len() > 1 {
+                replies.pop_front().unwrap()
+            } else {
+                replies[0].clone()
+            }
+        })
     };
     let folder = site.folder.lock().unwrap().clone();
-    let reply = scripted.or_else(|| file_of(&folder?, &request.target)).unwrap_or_else(|| Reply::page(404));
+    let reply = scripted
+        .or_else(|| file_of(&folder?, &request.target))
+        .unwrap_or_else(|| Reply::page(404));
     // A client may hang up at any time.
     let _ = reply.to(&request).send(&mut stream).await;
 }
@@ -359,9 +434,13 @@ async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
     let mut lines = text.split("\r\n");
     let (method, rest) = lines.next()?.split_once(' ')?;
     let target = rest.split(' ').next()?.to_owned();
-    let headers: BTreeMap<String, String> =
-        lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+        .collect();
+    let length = headers
+        .get("content-length")
+        .map_or(0, |length| length.parse().unwrap());
     while body.len() < length {
         match stream.read(&mut buffer).await {
             Ok(read) if read > 0 => body.extend_from_slice(&buffer[..read]),
@@ -369,10 +448,17 @@ async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
         }
     }
     let body = String::from_utf8_lossy(&body).into_owned();
-    Some(Received { method: method.to_owned(), target, headers, body, at: Instant::now() })
+    Some(Received {
+        method: method.to_owned(),
+        target,
+        headers,
+        body,
+        at: Instant::now(),
+    })
 }
 
-/// A folder's file as any static server gives it: the path percent-decoded, no way out of the folder.
+/// A folder's file as any static server gives it: the path percent-decoded, no way out of the
+/// folder.
 fn file_of(folder: &Path, target: &str) -> Option<Reply> {
     let path = percent_decoded(target.split('?').next()?)?;
     if path.split('/').any(|segment| segment == "..") {
@@ -380,10 +466,18 @@ fn file_of(folder: &Path, target: &str) -> Option<Reply> {
     }
     let path = folder.join(path.trim_start_matches('/'));
     let bytes = std::fs::read(&path).ok()?;
-    let modified = jiff::Timestamp::try_from(std::fs::metadata(&path).ok()?.modified().ok()?).ok()?;
-    let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&modified).ok()?;
+    let modified =
+        jiff::Timestamp::try_from(std::fs::metadata(&path).ok()?.modified().ok()?).ok()?;
+    let date = jiff::fmt::rfc2822::DateTimePrinter::new()
+        .timestamp_to_rfc9110_string(&modified)
+        .ok()?;
     let etag = format!("\"{}\"", Digest::of(&bytes).short(16));
-    Some(Reply::file(bytes).etag(&etag).last_modified(&date).content_type("application/octet-stream"))
+    Some(
+        Reply::file(bytes)
+            .etag(&etag)
+            .last_modified(&date)
+            .content_type("application/octet-stream"),
+    )
 }
 
 fn percent_decoded(text: &str) -> Option<String> {

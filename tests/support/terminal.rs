@@ -15,13 +15,29 @@ pub struct Screen {
 }
 
 /// What the program itself sends to a terminal: styles, and how a progress bar is drawn.
-const OWN: [&str; 10] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[34m", "\u{1b}[35m", "\r\u{1b}[2K", "\r"];
+const OWN: [&str; 10] = [
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[2m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+    "\u{1b}[34m",
+    "\u{1b}[35m",
+    "\r\u{1b}[2K",
+    "\r",
+];
 
 impl Screen {
     /// What a terminal would obey of what others wrote.
     pub fn obeyed(&self) -> Vec<char> {
-        let lines = (1..10).flat_map(|lines| [format!("\u{1b}[{lines}A"), format!("\u{1b}[{lines}B")]);
-        let of_others = OWN.iter().map(|own| (*own).to_owned()).chain(lines).fold(self.text.clone(), |text, own| text.replace(&own, ""));
+        let lines =
+            (1..10).flat_map(|lines| [format!("\u{1b}[{lines}A"), format!("\u{1b}[{lines}B")]);
+        let of_others = OWN
+            .iter()
+            .map(|own| (*own).to_owned())
+            .chain(lines)
+            .fold(self.text.clone(), |text, own| text.replace(&own, ""));
         let is_obeyed = |character: &char| {
             let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             turns || (character.is_control() && *character != '\n')
@@ -36,10 +52,22 @@ pub fn on_terminal(mut command: Command) -> Screen {
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap();
-    let theirs = File::from(open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap());
-    command.env("TERM", "xterm-256color").stdin(Stdio::null()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    let theirs = File::from(
+        open(
+            name,
+            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .unwrap(),
+    );
+    command
+        .env("TERM", "xterm-256color")
+        .stdin(Stdio::null())
+        .stdout(theirs.try_clone().unwrap())
+        .stderr(theirs);
     let mut child = command.spawn().unwrap();
-    // With the command go the last ends of the terminal that the program does not hold: reading ends with the program.
+    // With the command go the last ends of the terminal that the program does not hold: reading
+    // ends with the program.
     drop(command);
     let (mut bytes, mut ours) = (Vec::new(), File::from(ours));
     let mut some = [0; 4096];
@@ -47,5 +75,8 @@ pub fn on_terminal(mut command: Command) -> Screen {
         bytes.extend_from_slice(&some[..length]);
     }
     let code = child.wait().unwrap().code();
-    Screen { code, text: String::from_utf8(bytes).unwrap().replace("\r\n", "\n") }
+    Screen {
+        code,
+        text: String::from_utf8(bytes).unwrap().replace("\r\n", "\n"),
+    }
 }

@@ -1,5 +1,5 @@
-//! Splits the sources of a build on disk by the hash of a column, and reads them bucket by bucket. A record that could not be read has no
-//! key and is the first bucket's.
+//! Splits the sources of a build on disk by the hash of a column, and reads them bucket by bucket.
+//! A record that could not be read has no key and is the first bucket's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,7 +31,8 @@ pub struct Split<'a> {
     tables: Mutex<BTreeMap<String, Arc<Vec<Table>>>>,
 }
 
-/// What is split: files and members in the order in which they are read, and how members are numbered.
+/// What is split: files and members in the order in which they are read, and how members are
+/// numbered.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ToSplit {
     /// Each with its source.
@@ -60,13 +61,23 @@ impl ToSplit {
         for source_id in context.source_ids() {
             let source = context.source(&source_id)?;
             let is_split = source.columns.contains_key(&buckets.key);
-            if (is_split || !context.declaration.builds_on.is_empty()) && !matches!(source.format, Format::Document { .. }) {
+            if (is_split || !context.declaration.builds_on.is_empty())
+                && !matches!(source.format, Format::Document { .. })
+            {
                 // Members are numbered here, one after the other, whatever the threads do.
                 let numbered = context.parts(&source_id)?;
-                parts.extend(numbered.into_iter().filter(|_| is_split).map(|part| (source_id.clone(), part)));
+                parts.extend(
+                    numbered
+                        .into_iter()
+                        .filter(|_| is_split)
+                        .map(|part| (source_id.clone(), part)),
+                );
             }
         }
-        Ok(Self { parts, inputs: context.finish().0 })
+        Ok(Self {
+            parts,
+            inputs: context.finish().0,
+        })
     }
 
     /// The snapshot of each file or member, in their order.
@@ -89,11 +100,20 @@ impl ToSplit {
         &self.inputs
     }
 
-    /// Splits the file or member of a number. Of a build of one bucket alone, only its rows are kept.
+    /// Splits the file or member of a number. Of a build of one bucket alone, only its rows are
+    /// kept.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when the file is not what was declared; `Store`, when the rows cannot be written.
-    pub fn split(&self, number: usize, context: &Context<'_>, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
+    /// `Format`, naming the snapshot, when the file is not what was declared; `Store`, when the
+    /// rows cannot be written.
+    pub fn split(
+        &self,
+        number: usize,
+        context: &Context<'_>,
+        buckets: &Buckets,
+        only: Option<u32>,
+        path_of: BucketPath<'_>,
+    ) -> Result<SplitPart> {
         split(context, &self.parts[number].1, buckets, only, path_of)
     }
 }
@@ -106,17 +126,31 @@ impl SplitPart {
 
     /// The buckets that have rows of it, and the file of each.
     pub fn files(&self, path_of: BucketPath<'_>) -> Vec<(u32, PathBuf)> {
-        self.filled.iter().map(|bucket| (*bucket, path_of(*bucket, self.part.number, self.part.member_number))).collect()
+        self.filled
+            .iter()
+            .map(|bucket| {
+                (
+                    *bucket,
+                    path_of(*bucket, self.part.number, self.part.member_number),
+                )
+            })
+            .collect()
     }
 }
 
 impl<'a> Split<'a> {
-    /// Splits every source of a build that maps the column: each file and member once, several side by side.
-    /// Of a build of one bucket alone, only its rows are kept.
+    /// Splits every source of a build that maps the column: each file and member once, several side
+    /// by side. Of a build of one bucket alone, only its rows are kept.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows cannot be written.
-    pub fn write<'c>(open: impl Fn() -> Context<'c>, buckets: &'a Buckets, only: Option<u32>, path_of: BucketPath<'a>) -> Result<Self> {
+    /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows
+    /// cannot be written.
+    pub fn write<'c>(
+        open: impl Fn() -> Context<'c>,
+        buckets: &'a Buckets,
+        only: Option<u32>,
+        path_of: BucketPath<'a>,
+    ) -> Result<Self> {
         let to_split = ToSplit::of(open(), buckets)?;
         let context = open().numbered(to_split.inputs.clone());
         let next = AtomicUsize::new(0);
@@ -124,24 +158,51 @@ impl<'a> Split<'a> {
         std::thread::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
-                    while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < to_split.parts.len()) {
+                    while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed))
+                        .filter(|number| *number < to_split.parts.len())
+                    {
                         let split = to_split.split(number, &context, buckets, only, path_of);
-                        done.lock().expect("nothing panics while holding it").insert(number, split);
+                        done.lock()
+                            .expect("nothing panics while holding it")
+                            .insert(number, split);
                     }
                 });
             }
         });
-        let parts = done.into_inner().expect("nothing panics while holding it").into_values().collect::<Result<_>>()?;
-        Ok(Self::of(buckets, &to_split, parts, context.finish().1, path_of))
+        let parts = done
+            .into_inner()
+            .expect("nothing panics while holding it")
+            .into_values()
+            .collect::<Result<_>>()?;
+        Ok(Self::of(
+            buckets,
+            &to_split,
+            parts,
+            context.finish().1,
+            path_of,
+        ))
     }
 
     /// Of parts that were split, in their order, and the rows that were read of them.
-    pub fn of(buckets: &'a Buckets, to_split: &ToSplit, parts: Vec<SplitPart>, rows: RowsRead, path_of: BucketPath<'a>) -> Self {
+    pub fn of(
+        buckets: &'a Buckets,
+        to_split: &ToSplit,
+        parts: Vec<SplitPart>,
+        rows: RowsRead,
+        path_of: BucketPath<'a>,
+    ) -> Self {
         let mut sources: BTreeMap<String, Vec<SplitPart>> = BTreeMap::new();
         for ((source_id, _), split) in to_split.parts.iter().zip(parts) {
             sources.entry(source_id.clone()).or_default().push(split);
         }
-        Self { buckets, path_of, sources, inputs: to_split.inputs.clone(), rows, tables: Mutex::default() }
+        Self {
+            buckets,
+            path_of,
+            sources,
+            inputs: to_split.inputs.clone(),
+            rows,
+            tables: Mutex::default(),
+        }
     }
 
     /// Whether a source is split; one that is not is read whole for each bucket.
@@ -150,8 +211,16 @@ impl<'a> Split<'a> {
     }
 
     /// Tables that all buckets share: made by the first that asks, while the others wait.
-    pub(super) fn once(&self, pipeline_id: &str, make: impl FnOnce() -> Result<Arc<Vec<Table>>>) -> Result<Arc<Vec<Table>>> {
-        let mut tables = self.tables.lock().map_err(|_| Error::format(format!("{pipeline_id}: another bucket stopped while it made the tables")))?;
+    pub(super) fn once(
+        &self,
+        pipeline_id: &str,
+        make: impl FnOnce() -> Result<Arc<Vec<Table>>>,
+    ) -> Result<Arc<Vec<Table>>> {
+        let mut tables = self.tables.lock().map_err(|_| {
+            Error::format(format!(
+                "{pipeline_id}: another bucket stopped while it made the tables"
+            ))
+        })?;
         if let Some(made) = tables.get(pipeline_id) {
             return Ok(made.clone());
         }
@@ -177,11 +246,14 @@ impl<'a> Split<'a> {
 
     /// Whether a bucket has nothing to tell: no row, and no record that could not be read.
     pub fn is_empty(&self, bucket: u32) -> bool {
-        let has_any = |split: &SplitPart| split.filled.contains(&bucket) || (bucket == 0 && !split.malformed.is_empty());
+        let has_any = |split: &SplitPart| {
+            split.filled.contains(&bucket) || (bucket == 0 && !split.malformed.is_empty())
+        };
         !self.sources.values().flatten().any(has_any)
     }
 
-    /// The rows of a source that are in a bucket. Records that could not be read have no key: they are the first bucket's.
+    /// The rows of a source that are in a bucket. Records that could not be read have no key: they
+    /// are the first bucket's.
     ///
     /// # Errors
     /// `Store`, when the rows cannot be read again.
@@ -189,17 +261,49 @@ impl<'a> Split<'a> {
         let read = |split: &SplitPart| {
             let part = &split.part;
             let path = (self.path_of)(bucket, part.number, part.member_number);
-            let frame = decode::read_partition(&path, &split.columns, [part.number, part.member_number])?;
-            let malformed = if bucket == 0 { split.malformed.clone() } else { Vec::new() };
+            let frame =
+                decode::read_partition(&path, &split.columns, [part.number, part.member_number])?;
+            let malformed = if bucket == 0 {
+                split.malformed.clone()
+            } else {
+                Vec::new()
+            };
             Ok(part.frame(frame, malformed))
         };
-        self.sources.get(source_id).into_iter().flatten().map(read).collect()
+        self.sources
+            .get(source_id)
+            .into_iter()
+            .flatten()
+            .map(read)
+            .collect()
     }
 }
 
-fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
+fn split(
+    context: &Context<'_>,
+    part: &SourcePart,
+    buckets: &Buckets,
+    only: Option<u32>,
+    path_of: BucketPath<'_>,
+) -> Result<SplitPart> {
     let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
-    let partitioner = HashPartitioner { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, path_of: &path_of };
-    let (Partitioned { columns, filled, .. }, malformed) = context.split_part(part, partitioner)?;
-    Ok(SplitPart { part: part.clone(), columns, malformed, filled })
+    let partitioner = HashPartitioner {
+        key: &buckets.key,
+        fallback_key: buckets.fallback_key.as_deref(),
+        count: buckets.count,
+        only,
+        path_of: &path_of,
+    };
+    let (
+        Partitioned {
+            columns, filled, ..
+        },
+        malformed,
+    ) = context.split_part(part, partitioner)?;
+    Ok(SplitPart {
+        part: part.clone(),
+        columns,
+        malformed,
+        filled,
+    })
 }

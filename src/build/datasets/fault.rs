@@ -1,4 +1,5 @@
-//! What is wrong in a declaration, as the code that reads it sees it: a setting, or a word that nothing understands.
+//! What is wrong in a declaration, as the code that reads it sees it: a setting, or a word that
+//! nothing understands.
 
 use serde_path_to_error::Segment;
 
@@ -20,30 +21,57 @@ pub struct Fault {
 impl Fault {
     /// A fault of a key of `settings`; of them as a whole where the key is empty.
     pub fn of_settings(key: &str, message: impl Into<String>) -> Self {
-        Self { table: "settings".to_owned(), number: None, key: key.to_owned(), message: message.into() }
+        Self {
+            table: "settings".to_owned(),
+            number: None,
+            key: key.to_owned(),
+            message: message.into(),
+        }
     }
 
     /// A fault that the reader of a type found in `settings`.
-    pub fn of_reader(settings: &toml::Table, error: &serde_path_to_error::Error<toml::de::Error>) -> Self {
+    pub fn of_reader(
+        settings: &toml::Table,
+        error: &serde_path_to_error::Error<toml::de::Error>,
+    ) -> Self {
         let message = suggested(error.inner().message());
         let segments: Vec<&Segment> = error.path().iter().collect();
-        let rest = |segments: &[&Segment]| segments.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+        let rest = |segments: &[&Segment]| {
+            segments
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(".")
+        };
         match segments.as_slice() {
-            [Segment::Map { key: list }, Segment::Seq { index }, rest_of @ ..] if settings.get(list).is_some_and(is_list_of_tables) => {
-                Self { table: format!("settings.{list}"), number: Some(*index), key: rest(rest_of), message }
-            }
+            [
+                Segment::Map { key: list },
+                Segment::Seq { index },
+                rest_of @ ..,
+            ] if settings.get(list).is_some_and(is_list_of_tables) => Self {
+                table: format!("settings.{list}"),
+                number: Some(*index),
+                key: rest(rest_of),
+                message,
+            },
             segments => Self::of_settings(&rest(segments), message),
         }
     }
 }
 
 fn is_list_of_tables(value: &toml::Value) -> bool {
-    value.as_array().is_some_and(|list| list.iter().all(toml::Value::is_table))
+    value
+        .as_array()
+        .is_some_and(|list| list.iter().all(toml::Value::is_table))
 }
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
-        let key = if fault.key.is_empty() { fault.table } else { format!("{}.{}", fault.table, fault.key) };
+        let key = if fault.key.is_empty() {
+            fault.table
+        } else {
+            format!("{}.{}", fault.table, fault.key)
+        };
         Self::config(format!("{key}: {}", fault.message))
     }
 }

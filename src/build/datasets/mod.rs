@@ -1,5 +1,6 @@
-//! What each agency's files mean. One builder per kind of files, one line each in the registry; a builder turns its declared sources into tables in
-//! the shape of their contracts. Pure: the same snapshots and declaration give the same tables, and nothing here reads the clock, the
+//! What each agency's files mean. One builder per kind of files, one line each in the registry; a
+//! builder turns its declared sources into tables in the shape of their contracts. Pure: the same
+//! snapshots and declaration give the same tables, and nothing here reads the clock, the
 //! environment, the network or the store.
 
 mod buckets;
@@ -42,7 +43,8 @@ use pubdata_core::provenance::Inputs;
 
 /// The code that makes the tables of one pipeline, or of all pipelines of a kind.
 pub struct Builder {
-    /// Raised whenever the meaning of the output changes, so that unchanged sources are built again: those of all its pipelines.
+    /// Raised whenever the meaning of the output changes, so that unchanged sources are built
+    /// again: those of all its pipelines.
     pub code_version: u32,
     pub build: Build,
     /// Checks the declaration's settings without data.
@@ -62,11 +64,13 @@ pub type BuildShards = fn(&Context<'_>) -> Result<Box<dyn Sharded>>;
 pub enum Build {
     /// All tables of a partition at once, or bucket by bucket where the declaration says so.
     Whole(BuildWhole),
-    /// Shard by shard, several side by side: for archives of very many members. What did not change is carried over.
+    /// Shard by shard, several side by side: for archives of very many members. What did not change
+    /// is carried over.
     Sharded(BuildShards),
 }
 
-/// A build whose records fall into shards, and in each shard to subjects that do not depend on each other.
+/// A build whose records fall into shards, and in each shard to subjects that do not depend on each
+/// other.
 pub trait Sharded: Send + Sync {
     /// The shards in the order of their keys. Each subject is in exactly one.
     fn shards(&self) -> &[Shard];
@@ -74,7 +78,8 @@ pub trait Sharded: Send + Sync {
     /// The archives whose members are read shard by shard.
     fn archives(&self) -> Vec<&SourceArchive>;
 
-    /// The members that building a subject reads: of each archive, in the order of [`Sharded::archives`].
+    /// The members that building a subject reads: of each archive, in the order of
+    /// [`Sharded::archives`].
     ///
     /// # Errors
     /// `Format`, when the subject is none.
@@ -84,7 +89,12 @@ pub trait Sharded: Send + Sync {
     ///
     /// # Errors
     /// `Format`, when a source is not what it was declared to be.
-    fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>>;
+    fn build(
+        &self,
+        shard: &Shard,
+        subjects: &[&Subject],
+        inputs: &mut Inputs,
+    ) -> Result<Vec<Table>>;
 }
 
 /// The subjects whose records are published in the same parts.
@@ -101,7 +111,8 @@ pub struct Shard {
 pub struct Subject {
     /// First segment of its records' keys.
     pub key: String,
-    /// Of everything in the sources that decides its records. Equal fingerprints mean equal records.
+    /// Of everything in the sources that decides its records. Equal fingerprints mean equal
+    /// records.
     pub fingerprint: Digest,
 }
 
@@ -132,14 +143,32 @@ pub const BUILDERS: &[(&str, &Builder)] = &[
 /// # Errors
 /// `Config`, when its declaration names no builder, or one that is not here.
 pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
-    let known = || BUILDERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let Some(wanted) = &declaration.builder else {
-        return Err(Error::config(format!("{}: no builder is named; expected one of {}", declaration.pipeline_id, known())));
+    let known = || {
+        BUILDERS
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    BUILDERS.iter().find(|(name, _)| name == wanted).map(|(_, builder)| *builder).ok_or_else(|| {
-        Error::config(format!("{}: there is no builder `{wanted}`; expected one of {}", declaration.pipeline_id, known()))
+    let Some(wanted) = &declaration.builder else {
+        return Err(Error::config(format!(
+            "{}: no builder is named; expected one of {}",
+            declaration.pipeline_id,
+            known()
+        )));
+    };
+    BUILDERS
+        .iter()
+        .find(|(name, _)| name == wanted)
+        .map(|(_, builder)| *builder)
+        .ok_or_else(|| {
+            Error::config(format!(
+                "{}: there is no builder `{wanted}`; expected one of {}",
+                declaration.pipeline_id,
+                known()
+            ))
             .hint("docs/ADDING-A-DATASET.md says which builder reads what, and how to write one")
-    })
+        })
 }
 
 /// Rows of one dataset and partition, before validation.
@@ -154,6 +183,9 @@ pub struct Table {
 }
 
 /// Reads a declaration's `settings` into the pipeline's own type.
-fn settings<T: serde::de::DeserializeOwned>(declaration: &Declaration) -> std::result::Result<T, Fault> {
-    serde_path_to_error::deserialize(toml::Value::Table(declaration.settings.clone())).map_err(|error| Fault::of_reader(&declaration.settings, &error))
+fn settings<T: serde::de::DeserializeOwned>(
+    declaration: &Declaration,
+) -> std::result::Result<T, Fault> {
+    serde_path_to_error::deserialize(toml::Value::Table(declaration.settings.clone()))
+        .map_err(|error| Fault::of_reader(&declaration.settings, &error))
 }

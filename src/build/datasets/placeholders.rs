@@ -1,5 +1,5 @@
-//! What people and forms write where there is nothing to say. Such a text is no value: the column is null, and the record carries the warning
-//! [`PLACEHOLDER`] with what was written.
+//! What people and forms write where there is nothing to say. Such a text is no value: the column
+//! is null, and the record carries the warning [`PLACEHOLDER`] with what was written.
 
 /// Code of the warning on a record in which a placeholder stood for a value.
 pub const PLACEHOLDER: &str = "placeholder";
@@ -20,7 +20,8 @@ pub enum Holds {
 /// Most characters of a placeholder.
 const LONGEST: usize = 40;
 
-/// Texts that say of any column that there is nothing. In all lists words stand in lower case with one blank between them.
+/// Texts that say of any column that there is nothing. In all lists words stand in lower case with
+/// one blank between them.
 const OF_ALL: &[&str] = &[
     "n a",
     "na",
@@ -84,9 +85,27 @@ const OF_NAMES: &[&str] = &[
     "no information available",
 ];
 
-const OF_TRADE_NAMES: &[&str] = &["individual", "no dba", "sole proprietor", "sole proprietorship", "self", "self employed"];
+const OF_TRADE_NAMES: &[&str] = &[
+    "individual",
+    "no dba",
+    "sole proprietor",
+    "sole proprietorship",
+    "self",
+    "self employed",
+];
 
-const OF_NUMBERS: &[&str] = &["x", "xx", "xxx", "xxxx", "exempt", "applied for", "none required", "not required", "no number", "on file"];
+const OF_NUMBERS: &[&str] = &[
+    "x",
+    "xx",
+    "xxx",
+    "xxxx",
+    "exempt",
+    "applied for",
+    "none required",
+    "not required",
+    "no number",
+    "on file",
+];
 
 const OF_PLACES: &[&str] = &[
     "out of state",
@@ -117,17 +136,24 @@ const OF_PLACES: &[&str] = &[
 /// Whether a text of a column stands for nothing: a placeholder as a whole, or punctuation alone.
 pub fn is_placeholder(holds: Holds, text: &str) -> bool {
     let mut buffer = [0; LONGEST];
-    let Some(words) = plain_words(text, &mut buffer) else { return false };
+    let Some(words) = plain_words(text, &mut buffer) else {
+        return false;
+    };
     let of_kind: &[&[&str]] = match holds {
         Holds::Name => &[OF_ALL, OF_NAMES],
         Holds::TradeName => &[OF_ALL, OF_NAMES, OF_TRADE_NAMES],
         Holds::Number => &[OF_ALL, OF_NUMBERS],
         Holds::Place => &[OF_ALL, OF_PLACES],
     };
-    words.is_empty() || of_kind.iter().any(|list| list.iter().any(|placeholder| placeholder.as_bytes() == words))
+    words.is_empty()
+        || of_kind.iter().any(|list| {
+            list.iter()
+                .any(|placeholder| placeholder.as_bytes() == words)
+        })
 }
 
-/// The words of a text in lower case with one blank between them; none of a text that is longer than any placeholder or has other letters.
+/// The words of a text in lower case with one blank between them; none of a text that is longer
+/// than any placeholder or has other letters.
 fn plain_words<'b>(text: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
     let mut length = 0;
     let mut is_in_word = false;
@@ -141,7 +167,10 @@ fn plain_words<'b>(text: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]
             length += 1;
         }
         is_in_word = true;
-        *buffer.get_mut(length)? = u8::try_from(c).ok().filter(u8::is_ascii)?.to_ascii_lowercase();
+        *buffer.get_mut(length)? = u8::try_from(c)
+            .ok()
+            .filter(u8::is_ascii)?
+            .to_ascii_lowercase();
         length += 1;
     }
     Some(&buffer[..length])
@@ -165,16 +194,28 @@ mod tests {
         ] {
             assert!(is_placeholder(holds, text), "{holds:?} {text}");
         }
-        for (holds, text) in [(Holds::Name, "INDIVIDUAL ROOFING LLC"), (Holds::Name, "Nona Test"), (Holds::Number, "X123"), (Holds::Place, "Nil Valley")] {
+        for (holds, text) in [
+            (Holds::Name, "INDIVIDUAL ROOFING LLC"),
+            (Holds::Name, "Nona Test"),
+            (Holds::Number, "X123"),
+            (Holds::Place, "Nil Valley"),
+        ] {
             assert!(!is_placeholder(holds, text), "{holds:?} {text}");
         }
-        assert!(!is_placeholder(Holds::Name, "株式会社") && !is_placeholder(Holds::Name, &"no name ".repeat(9)));
+        assert!(
+            !is_placeholder(Holds::Name, "株式会社")
+                && !is_placeholder(Holds::Name, &"no name ".repeat(9))
+        );
     }
 
     #[test]
     fn placeholders_are_listed_as_they_are_compared() {
         for placeholder in [OF_ALL, OF_NAMES, OF_TRADE_NAMES, OF_NUMBERS, OF_PLACES].concat() {
-            assert_eq!(plain_words(placeholder, &mut [0; LONGEST]), Some(placeholder.as_bytes()), "{placeholder}");
+            assert_eq!(
+                plain_words(placeholder, &mut [0; LONGEST]),
+                Some(placeholder.as_bytes()),
+                "{placeholder}"
+            );
         }
     }
 }

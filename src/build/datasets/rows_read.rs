@@ -1,4 +1,5 @@
-//! The rows that a build was given and left out, and what needs attention about the columns they came in.
+//! The rows that a build was given and left out, and what needs attention about the columns they
+//! came in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ pub struct RowsRead {
     /// By source, and by file or archive member.
     #[serde(with = "as_list")]
     by_part: BTreeMap<String, BTreeMap<(u64, u64), u64>>,
-    /// Pointer numbers, four per row, of rows that the build left out, with the reason. Of rows that are only split there are none.
+    /// Pointer numbers, four per row, of rows that the build left out, with the reason. Of rows
+    /// that are only split there are none.
     #[serde(skip)]
     pub left_out: Vec<(&'static str, Vec<u64>)>,
     columns: BTreeMap<String, SourceColumns>,
@@ -33,7 +35,10 @@ const FEWEST_ROWS_FOR_EMPTY_COLUMN: u64 = 1_000;
 impl RowsRead {
     /// `place` is the numbers of the file and of its member: what is read again counts once.
     pub(super) fn add(&mut self, source_id: &str, place: (u64, u64), rows: u64) {
-        self.by_part.entry(source_id.to_owned()).or_default().insert(place, rows);
+        self.by_part
+            .entry(source_id.to_owned())
+            .or_default()
+            .insert(place, rows);
     }
 
     pub(super) fn add_columns(&mut self, source_id: &str, findings: ColumnFindings) {
@@ -50,27 +55,48 @@ impl RowsRead {
             self.by_part.entry(source_id).or_default().extend(parts);
         }
         for (source_id, columns) in other.columns {
-            self.add_columns(&source_id, ColumnFindings { new: columns.new.into_iter().collect(), has_value: columns.has_value.into_iter().collect() });
+            self.add_columns(
+                &source_id,
+                ColumnFindings {
+                    new: columns.new.into_iter().collect(),
+                    has_value: columns.has_value.into_iter().collect(),
+                },
+            );
         }
         self.left_out.extend(other.left_out);
     }
 
-    /// What needs attention: columns that are neither mapped nor ignored, and mapped ones in which no row has a value.
+    /// What needs attention: columns that are neither mapped nor ignored, and mapped ones in which
+    /// no row has a value.
     pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
         let mut findings = Vec::new();
         let rows = self.by_source();
         for (source_id, columns) in &self.columns {
-            let optional = declarations.source(source_id).map_or(&[][..], |(_, source)| source.optional_columns.as_slice());
+            let optional = declarations
+                .source(source_id)
+                .map_or(&[][..], |(_, source)| source.optional_columns.as_slice());
             if !columns.new.is_empty() {
-                let shown = |name: &String| if name.is_empty() { "a column without a name".to_owned() } else { format!("`{name}`") };
+                let shown = |name: &String| {
+                    if name.is_empty() {
+                        "a column without a name".to_owned()
+                    } else {
+                        format!("`{name}`")
+                    }
+                };
                 let names = columns.new.iter().map(shown).collect::<Vec<_>>().join(", ");
                 let detail = format!(
                     "the file has {names}, neither mapped nor ignored: nothing of it is published until the declaration maps it; list what is not wanted under `ignore`"
                 );
                 findings.push(SourceFinding::new(source_id, "new_column", detail));
             }
-            let is_empty = |(name, has_value): &(&String, &bool)| !**has_value && !optional.contains(name);
-            let empty: Vec<String> = columns.has_value.iter().filter(is_empty).map(|(name, _)| format!("`{name}`")).collect();
+            let is_empty =
+                |(name, has_value): &(&String, &bool)| !**has_value && !optional.contains(name);
+            let empty: Vec<String> = columns
+                .has_value
+                .iter()
+                .filter(is_empty)
+                .map(|(name, _)| format!("`{name}`"))
+                .collect();
             let rows = rows.get(source_id).copied().unwrap_or(0);
             if !empty.is_empty() && rows >= FEWEST_ROWS_FOR_EMPTY_COLUMN {
                 let detail = format!(
@@ -85,7 +111,10 @@ impl RowsRead {
 
     /// Rows by source.
     pub fn by_source(&self) -> BTreeMap<String, u64> {
-        self.by_part.iter().map(|(source_id, parts)| (source_id.clone(), parts.values().sum())).collect()
+        self.by_part
+            .iter()
+            .map(|(source_id, parts)| (source_id.clone(), parts.values().sum()))
+            .collect()
     }
 }
 
@@ -97,14 +126,36 @@ mod as_list {
 
     type ByPart = BTreeMap<String, BTreeMap<(u64, u64), u64>>;
 
-    pub(super) fn serialize<S: Serializer>(by_part: &ByPart, serializer: S) -> Result<S::Ok, S::Error> {
-        let listed = |parts: &BTreeMap<(u64, u64), u64>| parts.iter().map(|(place, rows)| (place.0, place.1, *rows)).collect::<Vec<_>>();
-        by_part.iter().map(|(source_id, parts)| (source_id, listed(parts))).collect::<BTreeMap<_, _>>().serialize(serializer)
+    pub(super) fn serialize<S: Serializer>(
+        by_part: &ByPart,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let listed = |parts: &BTreeMap<(u64, u64), u64>| {
+            parts
+                .iter()
+                .map(|(place, rows)| (place.0, place.1, *rows))
+                .collect::<Vec<_>>()
+        };
+        by_part
+            .iter()
+            .map(|(source_id, parts)| (source_id, listed(parts)))
+            .collect::<BTreeMap<_, _>>()
+            .serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ByPart, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ByPart, D::Error> {
         let listed = BTreeMap::<String, Vec<(u64, u64, u64)>>::deserialize(deserializer)?;
-        let parts = |parts: Vec<(u64, u64, u64)>| parts.into_iter().map(|(input, member, rows)| ((input, member), rows)).collect();
-        Ok(listed.into_iter().map(|(source_id, listed)| (source_id, parts(listed))).collect())
+        let parts = |parts: Vec<(u64, u64, u64)>| {
+            parts
+                .into_iter()
+                .map(|(input, member, rows)| ((input, member), rows))
+                .collect()
+        };
+        Ok(listed
+            .into_iter()
+            .map(|(source_id, listed)| (source_id, parts(listed)))
+            .collect())
     }
 }

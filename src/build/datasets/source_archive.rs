@@ -25,12 +25,15 @@ impl SourceArchive {
         self.archive.directory_start()
     }
 
-    /// Says which members are read next: those of an archive that is elsewhere come at once, in place of one by one.
+    /// Says which members are read next: those of an archive that is elsewhere come at once, in
+    /// place of one by one.
     ///
     /// # Errors
     /// `Store`, naming source, when they do not come.
     pub fn expect<'m>(&self, members: impl Iterator<Item = &'m Member>) -> Result<()> {
-        self.archive.expect(members).context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
+        self.archive
+            .expect(members)
+            .context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
     }
 
     /// The members the declaration asks for, sorted by name.
@@ -43,11 +46,15 @@ impl SourceArchive {
         self.archive.member(name)
     }
 
-    /// Reads a member into a buffer, whose content is replaced. Several threads may read at the same time.
+    /// Reads a member into a buffer, whose content is replaced. Several threads may read at the
+    /// same time.
     ///
     /// # Errors
-    /// `Format`, naming source and member, when its bytes are not those the archive's directory describes.
+    /// `Format`, naming source and member, when its bytes are not those the archive's directory
+    /// describes.
     pub fn read(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
-        self.archive.read(member, content).context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
+        self.archive
+            .read(member, content)
+            .context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
     }
 }

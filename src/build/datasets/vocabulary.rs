@@ -1,5 +1,6 @@
-//! What a declaration may say to a builder of many lists: the columns that are read, and the settings whose words are published. A name that
-//! is misspelt would be read by nobody, and a word that is no value of its column would cost every record that has it.
+//! What a declaration may say to a builder of many lists: the columns that are read, and the
+//! settings whose words are published. A name that is misspelt would be read by nobody, and a word
+//! that is no value of its column would cost every record that has it.
 
 use std::collections::BTreeSet;
 
@@ -27,15 +28,18 @@ pub type NamesOf = fn(&Declaration) -> std::result::Result<SameNames, Fault>;
 
 /// What one builder understands.
 pub struct Vocabulary {
-    /// Our names of the columns that the builder reads, and those that a declaration's own settings name.
+    /// Our names of the columns that the builder reads, and those that a declaration's own settings
+    /// name.
     pub columns: fn(&Declaration) -> Result<BTreeSet<String>>,
     pub words: &'static [Words],
-    /// Which published columns are read from the column that is mapped under the same name. None where the code says it of none.
+    /// Which published columns are read from the column that is mapped under the same name. None
+    /// where the code says it of none.
     pub same_names: Option<NamesOf>,
 }
 
-/// Columns of a table that are read, cell by cell, from the column that a source maps under the same name: as it is, in another form, or looked up in a
-/// table of words. What is joined, derived or put together from several columns is not among them.
+/// Columns of a table that are read, cell by cell, from the column that a source maps under the
+/// same name: as it is, in another form, or looked up in a table of words. What is joined, derived
+/// or put together from several columns is not among them.
 pub struct SameNames {
     pub dataset_id: &'static str,
     /// Sources that have a row, or several, for a record.
@@ -43,7 +47,8 @@ pub struct SameNames {
     pub columns: Vec<&'static str>,
 }
 
-/// A setting whose words are values of a published column: a word, a table of words, or a key (`contact.role`) of every table of a list.
+/// A setting whose words are values of a published column: a word, a table of words, or a key
+/// (`contact.role`) of every table of a list.
 pub struct Words {
     pub setting: &'static str,
     pub dataset_id: &'static str,
@@ -51,60 +56,134 @@ pub struct Words {
 }
 
 impl Vocabulary {
-    /// What of a declaration is understood by nothing. Settings that cannot be read at all are the builder's to tell.
+    /// What of a declaration is understood by nothing. Settings that cannot be read at all are the
+    /// builder's to tell.
     pub fn faults(&self, declaration: &Declaration, contracts: &Contracts) -> Vec<Fault> {
-        let columns = (self.columns)(declaration).map(|known| unread_columns(declaration, known)).unwrap_or_default();
-        let words = self.words.iter().flat_map(|words| words.faults(declaration, contracts));
+        let columns = (self.columns)(declaration)
+            .map(|known| unread_columns(declaration, known))
+            .unwrap_or_default();
+        let words = self
+            .words
+            .iter()
+            .flat_map(|words| words.faults(declaration, contracts));
         columns.into_iter().chain(words).collect()
     }
 }
 
 fn unread_columns(declaration: &Declaration, mut known: BTreeSet<String>) -> Vec<Fault> {
-    known.extend(declaration.buckets.iter().flat_map(|buckets| std::iter::once(&buckets.key).chain(&buckets.fallback_key)).cloned());
+    known.extend(
+        declaration
+            .buckets
+            .iter()
+            .flat_map(|buckets| std::iter::once(&buckets.key).chain(&buckets.fallback_key))
+            .cloned(),
+    );
     let candidates: Vec<&str> = known.iter().map(String::as_str).collect();
     let of_source = |(number, source): (usize, &pubdata_core::pipeline::Source)| {
         let unread = source.columns.keys().filter(|name| !known.contains(*name));
         let fault = |name: &String| {
             let hint = nearest(name, &candidates).map_or_else(
-                || "list the publisher's column under `ignore`, or name ours in a setting".to_owned(),
+                || {
+                    "list the publisher's column under `ignore`, or name ours in a setting"
+                        .to_owned()
+                },
                 |candidate| format!("did you mean `{candidate}`?"),
             );
-            let message = format!("source `{}`: neither the code nor a setting reads a column `{name}`; {hint}", source.source_id);
-            Fault { table: "source".to_owned(), number: Some(number), key: format!("columns.{name}"), message }
+            let message = format!(
+                "source `{}`: neither the code nor a setting reads a column `{name}`; {hint}",
+                source.source_id
+            );
+            Fault {
+                table: "source".to_owned(),
+                number: Some(number),
+                key: format!("columns.{name}"),
+                message,
+            }
         };
         unread.map(fault).collect::<Vec<_>>()
     };
-    declaration.sources.iter().enumerate().flat_map(of_source).collect()
+    declaration
+        .sources
+        .iter()
+        .enumerate()
+        .flat_map(of_source)
+        .collect()
 }
 
 impl Words {
     fn faults(&self, declaration: &Declaration, contracts: &Contracts) -> Vec<Fault> {
-        let column = contracts.get(self.dataset_id).and_then(|contract| contract.column(self.column));
-        let Some(column) = column.filter(|column| !column.column_type.values.is_empty()) else { return Vec::new() };
-        let known: Vec<&str> = column.column_type.values.iter().map(String::as_str).collect();
+        let column = contracts
+            .get(self.dataset_id)
+            .and_then(|contract| contract.column(self.column));
+        let Some(column) = column.filter(|column| !column.column_type.values.is_empty()) else {
+            return Vec::new();
+        };
+        let known: Vec<&str> = column
+            .column_type
+            .values
+            .iter()
+            .map(String::as_str)
+            .collect();
         let is_known = |word: &str| word.is_empty() || known.contains(&word);
         let fault = |(table, number, key, word): Word<'_>| {
-            let hint =
-                nearest(word, &known).map_or_else(|| format!("expected one of `{}`", known.join("`, `")), |candidate| format!("did you mean `{candidate}`?"));
-            let message = format!("`{word}` is no value of `{}` in `{}`; {hint}", self.column, self.dataset_id);
-            Fault { table, number, key, message }
+            let hint = nearest(word, &known).map_or_else(
+                || format!("expected one of `{}`", known.join("`, `")),
+                |candidate| format!("did you mean `{candidate}`?"),
+            );
+            let message = format!(
+                "`{word}` is no value of `{}` in `{}`; {hint}",
+                self.column, self.dataset_id
+            );
+            Fault {
+                table,
+                number,
+                key,
+                message,
+            }
         };
-        self.of(&declaration.settings).into_iter().filter(|(.., word)| !is_known(word)).map(fault).collect()
+        self.of(&declaration.settings)
+            .into_iter()
+            .filter(|(.., word)| !is_known(word))
+            .map(fault)
+            .collect()
     }
 
     /// The words of the setting, each with its place.
     fn of<'d>(&self, settings: &'d toml::Table) -> Vec<Word<'d>> {
         if let Some((list, key)) = self.setting.split_once('.') {
-            let tables = settings.get(list).and_then(toml::Value::as_array).into_iter().flatten().enumerate();
+            let tables = settings
+                .get(list)
+                .and_then(toml::Value::as_array)
+                .into_iter()
+                .flatten()
+                .enumerate();
             let place = format!("settings.{list}");
-            return tables.filter_map(|(number, table)| Some((place.clone(), Some(number), key.to_owned(), table.get(key)?.as_str()?))).collect();
+            return tables
+                .filter_map(|(number, table)| {
+                    Some((
+                        place.clone(),
+                        Some(number),
+                        key.to_owned(),
+                        table.get(key)?.as_str()?,
+                    ))
+                })
+                .collect();
         }
         match settings.get(self.setting) {
-            Some(toml::Value::String(word)) => vec![("settings".to_owned(), None, self.setting.to_owned(), word)],
+            Some(toml::Value::String(word)) => {
+                vec![("settings".to_owned(), None, self.setting.to_owned(), word)]
+            }
             // A word may have company: `{ value = "llc", is_foreign = true }`.
             Some(toml::Value::Table(table)) => table
                 .iter()
-                .filter_map(|(text, word)| Some(("settings".to_owned(), None, format!("{}.{text}", self.setting), word.get("value").unwrap_or(word).as_str()?)))
+                .filter_map(|(text, word)| {
+                    Some((
+                        "settings".to_owned(),
+                        None,
+                        format!("{}.{text}", self.setting),
+                        word.get("value").unwrap_or(word).as_str()?,
+                    ))
+                })
                 .collect(),
             _ => Vec::new(),
         }

@@ -1,5 +1,5 @@
-//! Finds members of a ZIP archive by name or pattern and opens one as a stream. A member that is encrypted, larger than declared, or that
-//! grows beyond all measure is refused.
+//! Finds members of a ZIP archive by name or pattern and opens one as a stream. A member that is
+//! encrypted, larger than declared, or that grows beyond all measure is refused.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,17 +15,21 @@ use zip::unstable::read::ZipIterable;
 use super::unreadable;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory or disk.
+/// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory
+/// or disk.
 pub(super) const MAX_RATIO: u64 = 500;
 
-/// An archive as a whole grows less than one of its members may; one that unpacks to little may grow as it likes.
+/// An archive as a whole grows less than one of its members may; one that unpacks to little may
+/// grow as it likes.
 const MAX_TOTAL_RATIO: u64 = 100;
 const LITTLE: u64 = 1 << 30;
 
-/// Bytes of the directory that an entry has at least. Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.12.
+/// Bytes of the directory that an entry has at least. Source: PKWARE, "APPNOTE.TXT – .ZIP File
+/// Format Specification", 4.3.12.
 const ENTRY_BYTES: u64 = 46;
 
-/// Bytes at an archive's end that hold its end record with the longest comment, the record of 64 bits and its locator.
+/// Bytes at an archive's end that hold its end record with the longest comment, the record of 64
+/// bits and its locator.
 pub(super) const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
 
 /// Bytes of the locator of the end record of 64 bits, 4.3.15.
@@ -35,7 +39,10 @@ const LOCATOR_BYTES: usize = 20;
 ///
 /// # Errors
 /// `Format`, with both sizes.
-pub(super) fn refuse_endless_total(sizes: impl Iterator<Item = u64>, file_bytes: u64) -> Result<()> {
+pub(super) fn refuse_endless_total(
+    sizes: impl Iterator<Item = u64>,
+    file_bytes: u64,
+) -> Result<()> {
     let total = sizes.fold(0, u64::saturating_add);
     if total > LITTLE && total / file_bytes.max(1) > MAX_TOTAL_RATIO {
         return Err(Error::format(format!(
@@ -46,38 +53,68 @@ pub(super) fn refuse_endless_total(sizes: impl Iterator<Item = u64>, file_bytes:
     Ok(())
 }
 
-/// Refuses an archive whose end record of 64 bits declares more members than its bytes can list: what it says decides how much memory is asked for.
+/// Refuses an archive whose end record of 64 bits declares more members than its bytes can list:
+/// what it says decides how much memory is asked for.
 ///
 /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 and 4.3.15.
 fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
     let start = file_bytes.saturating_sub(TAIL_BYTES);
     let mut tail = Vec::new();
     let mut reader = file;
-    reader.seek(SeekFrom::Start(start)).and_then(|_| reader.take(TAIL_BYTES).read_to_end(&mut tail)).map_err(unreadable)?;
-    let number = |record: &[u8], at: usize| record.get(at..at + 8).map(|bytes| bytes.iter().rev().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)));
-    // Of an archive of 64 bits the locator of that record stands right before the end record; elsewhere the same bytes are anything.
-    let locators: Vec<usize> = memchr::memmem::find_iter(&tail, b"PK\x05\x06").filter_map(|end| end.checked_sub(LOCATOR_BYTES)).collect();
-    let locators: Vec<usize> = locators.into_iter().filter(|at| tail[*at..].starts_with(b"PK\x06\x07")).collect();
+    reader
+        .seek(SeekFrom::Start(start))
+        .and_then(|_| reader.take(TAIL_BYTES).read_to_end(&mut tail))
+        .map_err(unreadable)?;
+    let number = |record: &[u8], at: usize| {
+        record.get(at..at + 8).map(|bytes| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
+        })
+    };
+    // Of an archive of 64 bits the locator of that record stands right before the end record;
+    // elsewhere the same bytes are anything.
+    let locators: Vec<usize> = memchr::memmem::find_iter(&tail, b"PK\x05\x06")
+        .filter_map(|end| end.checked_sub(LOCATOR_BYTES))
+        .collect();
+    let locators: Vec<usize> = locators
+        .into_iter()
+        .filter(|at| tail[*at..].starts_with(b"PK\x06\x07"))
+        .collect();
     if locators.is_empty() {
-        return reader.seek(SeekFrom::Start(0)).map(drop).map_err(unreadable);
+        return reader
+            .seek(SeekFrom::Start(0))
+            .map(drop)
+            .map_err(unreadable);
     }
-    let mut records: Vec<Vec<u8>> = memchr::memmem::find_iter(&tail, b"PK\x06\x06").map(|at| tail[at..tail.len().min(at + 56)].to_vec()).collect();
+    let mut records: Vec<Vec<u8>> = memchr::memmem::find_iter(&tail, b"PK\x06\x06")
+        .map(|at| tail[at..tail.len().min(at + 56)].to_vec())
+        .collect();
     for at in locators {
         let mut record = vec![0; 56];
         let place = number(&tail[at..], 8).filter(|place| *place < file_bytes);
-        if place.is_some_and(|place| file.read_exact_at(&mut record, place).is_ok()) && record.starts_with(b"PK\x06\x06") {
+        if place.is_some_and(|place| file.read_exact_at(&mut record, place).is_ok())
+            && record.starts_with(b"PK\x06\x06")
+        {
             records.push(record);
         }
     }
     for record in records {
-        let (Some(members), Some(directory_bytes)) = (number(&record, 32), number(&record, 40)) else { continue };
+        let (Some(members), Some(directory_bytes)) = (number(&record, 32), number(&record, 40))
+        else {
+            continue;
+        };
         if directory_bytes > file_bytes || members > directory_bytes / ENTRY_BYTES {
             return Err(Error::format(format!(
                 "its end record declares {members} members in a directory of {directory_bytes} bytes, and the file has {file_bytes} bytes"
             )));
         }
     }
-    reader.seek(SeekFrom::Start(0)).map(drop).map_err(unreadable)
+    reader
+        .seek(SeekFrom::Start(0))
+        .map(drop)
+        .map_err(unreadable)
 }
 
 /// Returns the one member that matches a pattern, as [`member_names`] does.
@@ -88,39 +125,66 @@ pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
     let mut matches = member_names(path, pattern)?;
     match matches.len() {
         1 => Ok(matches.remove(0)),
-        several => Err(Error::format(format!("{several} members match `{pattern}`: {}", matches.join(", ")))),
+        several => Err(Error::format(format!(
+            "{several} members match `{pattern}`: {}",
+            matches.join(", ")
+        ))),
     }
 }
 
-/// Returns the members that match a pattern, in the order of their names: a name with at most one `*`, in which `#` stands for one digit.
-/// Letter case does not count.
+/// Returns the members that match a pattern, in the order of their names: a name with at most one
+/// `*`, in which `#` stands for one digit. Letter case does not count.
 ///
 /// # Errors
 /// `Format`, when the file is no ZIP archive, no member matches, or one is there twice.
 pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     let mut archive = open_archive(path)?;
     let pattern = pattern.to_lowercase();
-    let mut matches: Vec<String> = names(&archive).filter(|name| is_match(&pattern, &name.to_lowercase())).collect();
-    let mut size = |name: &String| archive.index_for_name(name).and_then(|index| archive.by_index_raw(index).ok().map(|entry| entry.size())).unwrap_or(0);
-    refuse_endless_total(matches.iter().map(&mut size), std::fs::metadata(path).at("read", path)?.len())?;
+    let mut matches: Vec<String> = names(&archive)
+        .filter(|name| is_match(&pattern, &name.to_lowercase()))
+        .collect();
+    let mut size = |name: &String| {
+        archive
+            .index_for_name(name)
+            .and_then(|index| archive.by_index_raw(index).ok().map(|entry| entry.size()))
+            .unwrap_or(0)
+    };
+    refuse_endless_total(
+        matches.iter().map(&mut size),
+        std::fs::metadata(path).at("read", path)?.len(),
+    )?;
     matches.sort_unstable();
     if archive.has_duplicate_names() {
         refuse_repeated(path, &matches)?;
     }
     if matches.is_empty() {
-        return Err(Error::format(format!("no member matches `{pattern}`; members: {}", list_names(&archive))));
+        return Err(Error::format(format!(
+            "no member matches `{pattern}`; members: {}",
+            list_names(&archive)
+        )));
     }
     Ok(matches)
 }
 
-/// Refuses members, sorted, that are there twice. An archive in memory has the last one of each name, so that its directory is read once more.
+/// Refuses members, sorted, that are there twice. An archive in memory has the last one of each
+/// name, so that its directory is read once more.
 fn refuse_repeated(path: &Path, names: &[String]) -> Result<()> {
-    let mut directory = ZipIterable::try_new(BufReader::new(File::open(path).at("open", path)?), Config::default()).map_err(unreadable_archive)?;
+    let mut directory = ZipIterable::try_new(
+        BufReader::new(File::open(path).at("open", path)?),
+        Config::default(),
+    )
+    .map_err(unreadable_archive)?;
     let mut seen = BTreeSet::new();
     for entry in directory.files().map_err(unreadable_archive)? {
-        let name = entry.map_err(unreadable_archive)?.name().map_err(unreadable_archive)?.into_owned();
+        let name = entry
+            .map_err(unreadable_archive)?
+            .name()
+            .map_err(unreadable_archive)?
+            .into_owned();
         if names.binary_search(&name).is_ok() && !seen.insert(name.clone()) {
-            return Err(Error::format(format!("member `{name}` is there twice, and which one counts cannot be told")));
+            return Err(Error::format(format!(
+                "member `{name}` is there twice, and which one counts cannot be told"
+            )));
         }
     }
     Ok(())
@@ -134,15 +198,24 @@ pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => is_text(pattern, name),
         Some((start, end)) => {
-            let places = name.get(..start.len()).zip(name.len().checked_sub(end.len()).and_then(|at| name.get(at..)));
-            name.len() >= start.len() + end.len() && places.is_some_and(|(head, tail)| is_text(start, head) && is_text(end, tail))
+            let places = name.get(..start.len()).zip(
+                name.len()
+                    .checked_sub(end.len())
+                    .and_then(|at| name.get(at..)),
+            );
+            name.len() >= start.len() + end.len()
+                && places.is_some_and(|(head, tail)| is_text(start, head) && is_text(end, tail))
         }
     }
 }
 
 /// Whether a text is the one given, in which `#` stands for one digit.
 pub(super) fn is_text(pattern: &str, text: &str) -> bool {
-    pattern.len() == text.len() && pattern.bytes().zip(text.bytes()).all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
+    pattern.len() == text.len()
+        && pattern
+            .bytes()
+            .zip(text.bytes())
+            .all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
 }
 
 /// The day that the archive's directory gives a member, `YYYYMMDD`; none when it gives none.
@@ -151,9 +224,18 @@ pub(super) fn is_text(pattern: &str, text: &str) -> bool {
 /// `Format`, when the file is no ZIP archive or has no such member.
 pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
     let mut archive = open_archive(path)?;
-    let index = archive.index_for_name(member).ok_or_else(|| Error::format(format!("no member `{member}`; members: {}", list_names(&archive))))?;
-    let entry = archive.by_index_raw(index).map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
-    Ok(entry.last_modified().map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
+    let index = archive.index_for_name(member).ok_or_else(|| {
+        Error::format(format!(
+            "no member `{member}`; members: {}",
+            list_names(&archive)
+        ))
+    })?;
+    let entry = archive
+        .by_index_raw(index)
+        .map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
+    Ok(entry
+        .last_modified()
+        .map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
 }
 
 /// Whether an archive has a member of exactly that name.
@@ -170,22 +252,40 @@ pub(super) struct Ahead {
     pub(super) pieces: usize,
 }
 
-/// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.
-pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64, ahead: Ahead) -> Result<impl Read + use<>> {
+/// Opens a member for reading from front to back. The reader fails at the end when the CRC does not
+/// match.
+pub(super) fn open_member(
+    path: &Path,
+    member: &str,
+    max_bytes: u64,
+    ahead: Ahead,
+) -> Result<impl Read + use<>> {
     let mut archive = open_archive(path)?;
-    let index = archive.index_for_name(member).ok_or_else(|| Error::format(format!("no member `{member}`; members: {}", list_names(&archive))))?;
+    let index = archive.index_for_name(member).ok_or_else(|| {
+        Error::format(format!(
+            "no member `{member}`; members: {}",
+            list_names(&archive)
+        ))
+    })?;
     let (size, compressed, is_encrypted) = {
-        let entry = archive.by_index_raw(index).map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
+        let entry = archive
+            .by_index_raw(index)
+            .map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
         (entry.size(), entry.compressed_size(), entry.encrypted())
     };
     if is_encrypted {
         return Err(Error::format(format!("member `{member}` is encrypted")));
     }
     if size > max_bytes {
-        return Err(Error::format(format!("member `{member}` declares {size} bytes, more than the {max_bytes} declared as the maximum")));
+        return Err(Error::format(format!(
+            "member `{member}` declares {size} bytes, more than the {max_bytes} declared as the maximum"
+        )));
     }
     if size / compressed.max(1) > MAX_RATIO {
-        return Err(Error::format(format!("member `{member}` grows {} times when decompressed, more than {MAX_RATIO}", size / compressed.max(1))));
+        return Err(Error::format(format!(
+            "member `{member}` grows {} times when decompressed, more than {MAX_RATIO}",
+            size / compressed.max(1)
+        )));
     }
     Ok(MemberReader::new(archive, index, ahead))
 }
@@ -194,12 +294,15 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
     let file = File::open(path).at("open", path)?;
     let file_bytes = file.metadata().at("read", path)?.len();
     refuse_impossible_directory(&file, file_bytes)?;
-    ZipArchive::new(BufReader::with_capacity(1 << 16, file)).map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
+    ZipArchive::new(BufReader::with_capacity(1 << 16, file))
+        .map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
 }
 
 /// The members' names; one that is not text cannot be asked for.
 fn names(archive: &ZipArchive<BufReader<File>>) -> impl Iterator<Item = String> {
-    archive.file_names().filter_map(|name| name.ok().map(std::borrow::Cow::into_owned))
+    archive
+        .file_names()
+        .filter_map(|name| name.ok().map(std::borrow::Cow::into_owned))
 }
 
 fn list_names(archive: &ZipArchive<BufReader<File>>) -> String {
@@ -218,8 +321,9 @@ struct MemberReader {
 
 impl MemberReader {
     fn new(mut archive: ZipArchive<BufReader<File>>, index: usize, ahead: Ahead) -> Self {
-        // The archive lends its members; a thread of its own is the owner, and decompression runs beside parsing. The channel holds
-        // few pieces, so memory is bounded, and a reader that is dropped ends the thread.
+        // The archive lends its members; a thread of its own is the owner, and decompression runs
+        // beside parsing. The channel holds few pieces, so memory is bounded, and a reader that is
+        // dropped ends the thread.
         let (sender, pieces) = std::sync::mpsc::sync_channel(ahead.pieces);
         std::thread::spawn(move || {
             let mut member = match archive.by_index(index) {
@@ -241,7 +345,12 @@ impl MemberReader {
                 }
             }
         });
-        Self { pieces, current: Vec::new(), position: 0, is_finished: false }
+        Self {
+            pieces,
+            current: Vec::new(),
+            position: 0,
+            is_finished: false,
+        }
     }
 }
 
@@ -249,8 +358,12 @@ impl Read for MemberReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.position == self.current.len() && !self.is_finished {
             self.position = 0;
-            // The last piece is empty; a channel that closes before it means that decompression broke down.
-            self.current = self.pieces.recv().map_err(|_| std::io::Error::other("decompression stopped before the end"))??;
+            // The last piece is empty; a channel that closes before it means that decompression
+            // broke down.
+            self.current = self
+                .pieces
+                .recv()
+                .map_err(|_| std::io::Error::other("decompression stopped before the end"))??;
             self.is_finished = self.current.is_empty();
         }
         let count = buffer.len().min(self.current.len() - self.position);

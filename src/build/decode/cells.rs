@@ -1,5 +1,6 @@
-//! Takes one record apart for people to look at: which of its bytes are which cell, and what stands above and around it in the file. It is split as
-//! decoding splits it; what cannot be is not shown in cells.
+//! Takes one record apart for people to look at: which of its bytes are which cell, and what stands
+//! above and around it in the file. It is split as decoding splits it; what cannot be is not shown
+//! in cells.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -16,7 +17,8 @@ use super::{Task, json_records, json_rows, open, unreadable};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::{Encoding, Format};
 
-/// A cell of a record: which bytes of the record, and which characters of its text, are the value without its quotation marks.
+/// A cell of a record: which bytes of the record, and which characters of its text, are the value
+/// without its quotation marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCell {
     /// The publisher's name of the column, as declarations write it.
@@ -46,37 +48,68 @@ pub struct Surroundings {
     pub characters: Range<usize>,
 }
 
-/// A cell before it is text: its column, its bytes, and its value where that is not what the bytes say.
+/// A cell before it is text: its column, its bytes, and its value where that is not what the bytes
+/// say.
 struct Span {
     column: String,
     bytes: Range<usize>,
     value: Option<String>,
 }
 
-/// Takes a record apart that begins at `offset`; none where its format is not one of cells, or its bytes are no whole record.
+/// Takes a record apart that begins at `offset`; none where its format is not one of cells, or its
+/// bytes are no whole record.
 ///
 /// # Errors
 /// `Format`, when the file is not in the declared format; `Store`, when it cannot be read.
 pub fn record_cells(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Option<RecordText>> {
-    spans_of(task, record, offset).context(|| task.place()).map(|found| {
-        let (header, encoding, spans) = found?;
-        let (text, cells) = written(record, encoding, spans)?;
-        Some(RecordText { header, text, cells })
-    })
+    spans_of(task, record, offset)
+        .context(|| task.place())
+        .map(|found| {
+            let (header, encoding, spans) = found?;
+            let (text, cells) = written(record, encoding, spans)?;
+            Some(RecordText {
+                header,
+                text,
+                cells,
+            })
+        })
 }
 
-/// Takes a JSON value apart that stands in a document: the texts and numbers of an object; the items of a list, or the value alone, which have no column.
-/// None where the bytes are no JSON value.
+/// Takes a JSON value apart that stands in a document: the texts and numbers of an object; the
+/// items of a list, or the value alone, which have no column. None where the bytes are no JSON
+/// value.
 pub fn json_cells(value: &[u8]) -> Option<RecordText> {
     let text = std::str::from_utf8(value).ok()?;
     let whole: &RawValue = serde_json::from_str(text).ok()?;
     let spans = match whole.get().as_bytes().first()? {
-        b'{' => json_records::spans(text, &ColumnPlan::default(), &json_records::Layout { records: None, is_name_normalized: false })?,
-        b'[' => serde_json::from_str::<Vec<&RawValue>>(text).ok()?.into_iter().map(|item| (String::new(), item)).collect(),
+        b'{' => json_records::spans(
+            text,
+            &ColumnPlan::default(),
+            &json_records::Layout {
+                records: None,
+                is_name_normalized: false,
+            },
+        )?,
+        b'[' => serde_json::from_str::<Vec<&RawValue>>(text)
+            .ok()?
+            .into_iter()
+            .map(|item| (String::new(), item))
+            .collect(),
         _ => vec![(String::new(), whole)],
     };
-    let (text, cells) = written(value, Encoding::Utf8, spans.into_iter().map(|(column, value)| span_of(text, column, value)).collect())?;
-    Some(RecordText { header: None, text, cells })
+    let (text, cells) = written(
+        value,
+        Encoding::Utf8,
+        spans
+            .into_iter()
+            .map(|(column, value)| span_of(text, column, value))
+            .collect(),
+    )?;
+    Some(RecordText {
+        header: None,
+        text,
+        cells,
+    })
 }
 
 type Found = Option<(Option<HeaderRow>, Encoding, Vec<Span>)>;
@@ -84,7 +117,8 @@ type Found = Option<(Option<HeaderRow>, Encoding, Vec<Span>)>;
 fn spans_of(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Found> {
     Ok(match task.format {
         Format::Delimited { .. } => {
-            let layout = delimited::Layout::of(task.format).ok_or_else(|| Error::format("is no delimited text"))?;
+            let layout = delimited::Layout::of(task.format)
+                .ok_or_else(|| Error::format("is no delimited text"))?;
             let (header, names, delimiter) = if layout.header.is_empty() {
                 let header = header_line(&mut Lines::open(task)?, &layout)?;
                 let (names, delimiter) = names_of(&header.text, &layout);
@@ -93,43 +127,103 @@ fn spans_of(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Found> {
                 (None, layout.header.to_vec(), narrow(layout.delimiters[0]))
             };
             // A line that does not name the columns is a record.
-            task.plan.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
-            delimited_spans(record, offset, delimiter, &layout, &names).map(|spans| (header, layout.encoding, spans))
+            task.plan
+                .resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+            delimited_spans(record, offset, delimiter, &layout, &names)
+                .map(|spans| (header, layout.encoding, spans))
         }
-        Format::FixedWidth { record_bytes, encoding, fields } => {
+        Format::FixedWidth {
+            record_bytes,
+            encoding,
+            fields,
+        } => {
             let mut spans: Vec<Span> = fields
                 .iter()
-                .map(|(name, [first, length])| Span { column: name.clone(), bytes: *first as usize - 1..(*first + *length) as usize - 1, value: None })
+                .map(|(name, [first, length])| Span {
+                    column: name.clone(),
+                    bytes: *first as usize - 1..(*first + *length) as usize - 1,
+                    value: None,
+                })
                 .collect();
             spans.sort_by_key(|span| span.bytes.start);
             (record.len() == *record_bytes as usize).then_some((None, *encoding, spans))
         }
-        Format::JsonRecords { records, normalized_header } => {
-            let layout = json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header };
-            let spans = std::str::from_utf8(record).ok().and_then(|text| Some((text, json_records::spans(text, task.plan, &layout)?)));
-            spans.map(|(text, spans)| (None, Encoding::Utf8, spans.into_iter().map(|(column, value)| span_of(text, column, value)).collect()))
+        Format::JsonRecords {
+            records,
+            normalized_header,
+        } => {
+            let layout = json_records::Layout {
+                records: records.as_deref(),
+                is_name_normalized: *normalized_header,
+            };
+            let spans = std::str::from_utf8(record)
+                .ok()
+                .and_then(|text| Some((text, json_records::spans(text, task.plan, &layout)?)));
+            spans.map(|(text, spans)| {
+                (
+                    None,
+                    Encoding::Utf8,
+                    spans
+                        .into_iter()
+                        .map(|(column, value)| span_of(text, column, value))
+                        .collect(),
+                )
+            })
         }
         Format::JsonRows => {
             let names = json_rows::header(task)?;
-            task.plan.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+            task.plan
+                .resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
             let text = std::str::from_utf8(record).ok();
-            let values: Option<Vec<&RawValue>> = text.and_then(|text| serde_json::from_str(text).ok()).filter(|values: &Vec<_>| values.len() == names.len());
-            text.zip(values)
-                .map(|(text, values)| (None, Encoding::Utf8, names.into_iter().zip(values).map(|(name, value)| span_of(text, name, value)).collect()))
+            let values: Option<Vec<&RawValue>> = text
+                .and_then(|text| serde_json::from_str(text).ok())
+                .filter(|values: &Vec<_>| values.len() == names.len());
+            text.zip(values).map(|(text, values)| {
+                (
+                    None,
+                    Encoding::Utf8,
+                    names
+                        .into_iter()
+                        .zip(values)
+                        .map(|(name, value)| span_of(text, name, value))
+                        .collect(),
+                )
+            })
         }
         Format::Xlsx | Format::Document { .. } => None,
     })
 }
 
-fn delimited_spans(record: &[u8], offset: u64, delimiter: u8, layout: &delimited::Layout<'_>, names: &[String]) -> Option<Vec<Span>> {
-    let start = if offset == 0 && record.starts_with(BOM) { BOM.len() } else { 0 };
+fn delimited_spans(
+    record: &[u8],
+    offset: u64,
+    delimiter: u8,
+    layout: &delimited::Layout<'_>,
+    names: &[String],
+) -> Option<Vec<Span>> {
+    let start = if offset == 0 && record.starts_with(BOM) {
+        BOM.len()
+    } else {
+        0
+    };
     let ranges = cell_ranges(&record[start..], delimiter, layout);
-    let values = delimited::cells_of(&record[start..], delimiter, layout).filter(|values| values.len() == ranges.len())?;
-    let spans = ranges.into_iter().zip(values).enumerate().map(|(number, (range, value))| {
-        let bytes = range.start + start..range.end + start;
-        let value = (record[bytes.clone()] != *value).then(|| text_of(layout.encoding, &value).map(Cow::into_owned)).flatten();
-        Span { column: names.get(number).cloned().unwrap_or_default(), bytes, value }
-    });
+    let values = delimited::cells_of(&record[start..], delimiter, layout)
+        .filter(|values| values.len() == ranges.len())?;
+    let spans = ranges
+        .into_iter()
+        .zip(values)
+        .enumerate()
+        .map(|(number, (range, value))| {
+            let bytes = range.start + start..range.end + start;
+            let value = (record[bytes.clone()] != *value)
+                .then(|| text_of(layout.encoding, &value).map(Cow::into_owned))
+                .flatten();
+            Span {
+                column: names.get(number).cloned().unwrap_or_default(),
+                bytes,
+                value,
+            }
+        });
     Some(spans.collect())
 }
 
@@ -158,7 +252,11 @@ fn cell_ranges(record: &[u8], delimiter: u8, layout: &delimited::Layout<'_>) -> 
         at = at.min(record.len());
         let closed = at;
         at += memchr::memchr(delimiter, &record[at..]).unwrap_or(record.len() - at);
-        ranges.push(if is_quoted && closed == at { start + 1..at - 1 } else { start..at });
+        ranges.push(if is_quoted && closed == at {
+            start + 1..at - 1
+        } else {
+            start..at
+        });
         if at == record.len() {
             return ranges;
         }
@@ -166,20 +264,38 @@ fn cell_ranges(record: &[u8], delimiter: u8, layout: &delimited::Layout<'_>) -> 
     }
 }
 
-/// The place of a JSON value in the text that it was read from. Of a text the marks around it are no part.
+/// The place of a JSON value in the text that it was read from. Of a text the marks around it are
+/// no part.
 fn span_of(text: &str, column: String, value: &RawValue) -> Span {
     let written = value.get();
     let start = written.as_ptr() as usize - text.as_ptr() as usize;
     let bytes = start..start + written.len();
     match written {
-        "null" => Span { column, bytes, value: Some(String::new()) },
-        _ if written.starts_with('"') => Span { column, bytes: bytes.start + 1..bytes.end - 1, value: serde_json::from_str(written).ok() },
-        _ => Span { column, bytes, value: None },
+        "null" => Span {
+            column,
+            bytes,
+            value: Some(String::new()),
+        },
+        _ if written.starts_with('"') => Span {
+            column,
+            bytes: bytes.start + 1..bytes.end - 1,
+            value: serde_json::from_str(written).ok(),
+        },
+        _ => Span {
+            column,
+            bytes,
+            value: None,
+        },
     }
 }
 
-/// The text of a record and its cells; none where bytes are not in the encoding, or cells lie over each other.
-fn written(record: &[u8], encoding: Encoding, mut spans: Vec<Span>) -> Option<(String, Vec<RecordCell>)> {
+/// The text of a record and its cells; none where bytes are not in the encoding, or cells lie over
+/// each other.
+fn written(
+    record: &[u8],
+    encoding: Encoding,
+    mut spans: Vec<Span>,
+) -> Option<(String, Vec<RecordCell>)> {
     spans.sort_by_key(|span| span.bytes.start);
     let (mut text, mut cells) = (String::new(), Vec::with_capacity(spans.len()));
     let (mut at, mut characters) = (0, 0);
@@ -189,14 +305,25 @@ fn written(record: &[u8], encoding: Encoding, mut spans: Vec<Span>) -> Option<(S
         text.push_str(&piece);
         Some(piece)
     };
-    for Span { column, bytes, value } in spans {
+    for Span {
+        column,
+        bytes,
+        value,
+    } in spans
+    {
         write(at..bytes.start, &mut characters)?;
         let first = characters;
         let piece = write(bytes.clone(), &mut characters)?;
         let value = value.unwrap_or(piece);
-        let value = value.trim_matches(|character: char| character.is_whitespace() || character == '\0');
+        let value =
+            value.trim_matches(|character: char| character.is_whitespace() || character == '\0');
         at = bytes.end;
-        cells.push(RecordCell { column, text: (!value.is_empty()).then(|| value.to_owned()), bytes, characters: first..characters });
+        cells.push(RecordCell {
+            column,
+            text: (!value.is_empty()).then(|| value.to_owned()),
+            bytes,
+            characters: first..characters,
+        });
     }
     write(at..record.len(), &mut characters)?;
     Some((text, cells))
@@ -206,17 +333,34 @@ fn written(record: &[u8], encoding: Encoding, mut spans: Vec<Span>) -> Option<(S
 ///
 /// # Errors
 /// `Store` or `Format`, when the file or member cannot be read or ends before the bytes do.
-pub fn surroundings(path: &Path, member: Option<&str>, (offset, length): (u64, u64), around: u64, max_bytes: u64) -> Result<Surroundings> {
+pub fn surroundings(
+    path: &Path,
+    member: Option<&str>,
+    (offset, length): (u64, u64),
+    around: u64,
+    max_bytes: u64,
+) -> Result<Surroundings> {
     let mut reader = open(path, member, max_bytes)?;
     let first = offset.saturating_sub(around);
     reader.skip_to(first)?;
     let mut bytes = reader.take_exactly(offset - first + length)?;
-    Read::take(&mut reader, around).read_to_end(&mut bytes).map_err(unreadable)?;
+    Read::take(&mut reader, around)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     let is_within = |byte: &u8| byte & 0xC0 == 0x80;
-    let (before, behind) = ((offset - first) as usize, (offset - first + length) as usize);
-    let start = bytes[..before].iter().take(3).take_while(|byte| first > 0 && is_within(byte)).count();
+    let (before, behind) = (
+        (offset - first) as usize,
+        (offset - first + length) as usize,
+    );
+    let start = bytes[..before]
+        .iter()
+        .take(3)
+        .take_while(|byte| first > 0 && is_within(byte))
+        .count();
     let end = whole_characters(&bytes[..], behind);
-    let text = |range: Range<usize>| text_of(Encoding::Utf8OrWindows1252, &bytes[range]).unwrap_or_default();
+    let text = |range: Range<usize>| {
+        text_of(Encoding::Utf8OrWindows1252, &bytes[range]).unwrap_or_default()
+    };
     let (above, value, below) = (text(start..before), text(before..behind), text(behind..end));
     let begin = above.chars().count();
     Ok(Surroundings {
@@ -254,7 +398,8 @@ mod tests {
         }
     }
 
-    /// Every record of up to six of these bytes that decoding takes: as many cells, and those that are not quoted as they stand.
+    /// Every record of up to six of these bytes that decoding takes: as many cells, and those that
+    /// are not quoted as they stand.
     #[test]
     fn cells_stand_where_the_csv_reader_finds_them() {
         let mut compared = 0;
@@ -263,13 +408,21 @@ mod tests {
             let layout = delimited::Layout::of(&format).unwrap();
             for length in 1..=6_u32 {
                 for number in 0..4_usize.pow(length) {
-                    let record: Vec<u8> = (0..length).map(|place| b"a,\"\\"[number / 4_usize.pow(place) % 4]).collect();
+                    let record: Vec<u8> = (0..length)
+                        .map(|place| b"a,\"\\"[number / 4_usize.pow(place) % 4])
+                        .collect();
                     let ranges = cell_ranges(&record, b',', &layout);
                     let cells = delimited::cells_of(&record, b',', &layout).unwrap();
                     assert_eq!(ranges.len(), cells.len(), "{}", record.escape_ascii());
                     for (range, cell) in ranges.into_iter().zip(cells) {
-                        let is_plain = !record[range.clone()].iter().any(|byte| matches!(byte, b'"' | b'\\'));
-                        assert!(!is_plain || record[range.clone()] == *cell, "{} {range:?}", record.escape_ascii());
+                        let is_plain = !record[range.clone()]
+                            .iter()
+                            .any(|byte| matches!(byte, b'"' | b'\\'));
+                        assert!(
+                            !is_plain || record[range.clone()] == *cell,
+                            "{} {range:?}",
+                            record.escape_ascii()
+                        );
                         compared += usize::from(is_plain);
                     }
                 }
@@ -287,20 +440,66 @@ mod tests {
         let spans = delimited_spans(record, 7, b',', &layout, &names).unwrap();
         let (text, cells) = written(record, Encoding::Utf8, spans).unwrap();
         assert_eq!(text, "Ünï,\"New, \"\"York\"\"\",  ");
-        let told: Vec<_> = cells.iter().map(|cell| (cell.column.as_str(), cell.text.as_deref(), cell.bytes.clone(), cell.characters.clone())).collect();
-        assert_eq!(told, [("name", Some("Ünï"), 0..5, 0..3), ("city", Some("New, \"York\""), 7..20, 5..18), ("note", None, 22..24, 20..22)]);
+        let told: Vec<_> = cells
+            .iter()
+            .map(|cell| {
+                (
+                    cell.column.as_str(),
+                    cell.text.as_deref(),
+                    cell.bytes.clone(),
+                    cell.characters.clone(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("name", Some("Ünï"), 0..5, 0..3),
+                ("city", Some("New, \"York\""), 7..20, 5..18),
+                ("note", None, 22..24, 20..22)
+            ]
+        );
     }
 
     #[test]
     fn json_objects_are_taken_apart_to_their_last_values() {
         let found = json_cells(br#"{"a": "x\ny", "b": {"c": 7, "d": null}}"#).unwrap();
-        let told: Vec<_> = found.cells.iter().map(|cell| (cell.column.as_str(), cell.text.as_deref(), cell.bytes.clone())).collect();
-        assert_eq!(told, [("a", Some("x\ny"), 7..11), ("b.c", Some("7"), 25..26), ("b.d", None, 33..37)]);
+        let told: Vec<_> = found
+            .cells
+            .iter()
+            .map(|cell| {
+                (
+                    cell.column.as_str(),
+                    cell.text.as_deref(),
+                    cell.bytes.clone(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("a", Some("x\ny"), 7..11),
+                ("b.c", Some("7"), 25..26),
+                ("b.d", None, 33..37)
+            ]
+        );
         let alone = json_cells(br#""0000320193-20-000096""#).unwrap();
-        assert_eq!((alone.cells[0].column.as_str(), alone.cells[0].text.as_deref()), ("", Some("0000320193-20-000096")));
+        assert_eq!(
+            (
+                alone.cells[0].column.as_str(),
+                alone.cells[0].text.as_deref()
+            ),
+            ("", Some("0000320193-20-000096"))
+        );
         assert_eq!(json_cells(br#"{"cik": "1", "filings":"#), None);
         let list = json_cells(br#"[320193, "AAPL"]"#).unwrap();
-        assert_eq!(list.cells.iter().map(|cell| cell.text.as_deref().unwrap()).collect::<Vec<_>>(), ["320193", "AAPL"]);
+        assert_eq!(
+            list.cells
+                .iter()
+                .map(|cell| cell.text.as_deref().unwrap())
+                .collect::<Vec<_>>(),
+            ["320193", "AAPL"]
+        );
     }
 
     #[test]
@@ -309,9 +508,20 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, "éé<value>éé").unwrap();
         let found = surroundings(&path, None, (4, 7), 3, 100).unwrap();
-        assert_eq!((found.text.as_str(), found.offset, found.length, found.characters), ("é<value>é", 2, 11, 1..8));
+        assert_eq!(
+            (
+                found.text.as_str(),
+                found.offset,
+                found.length,
+                found.characters
+            ),
+            ("é<value>é", 2, 11, 1..8)
+        );
         let whole = surroundings(&path, None, (0, 4), 100, 100).unwrap();
-        assert_eq!((whole.text.as_str(), whole.offset, whole.characters), ("éé<value>éé", 0, 0..2));
+        assert_eq!(
+            (whole.text.as_str(), whole.offset, whole.characters),
+            ("éé<value>éé", 0, 0..2)
+        );
         assert!(surroundings(&path, None, (10, 20), 3, 100).is_err());
     }
 }

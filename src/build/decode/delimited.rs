@@ -1,4 +1,5 @@
-//! Decodes delimited text. A record is a line, or several while a quotation mark is open; one never closed spoils its own line only.
+//! Decodes delimited text. A record is a line, or several while a quotation mark is open; one never
+//! closed spoils its own line only.
 
 use super::encoding::text_of;
 use super::header::Resolved;
@@ -30,7 +31,18 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// The layout of a format; none when it is another.
     pub(super) fn of(format: &'a Format) -> Option<Self> {
-        let Format::Delimited { delimiters, quoting, escape, header, fewest_cells, label_lines, header_start, ruler, normalized_header, encoding } = format
+        let Format::Delimited {
+            delimiters,
+            quoting,
+            escape,
+            header,
+            fewest_cells,
+            label_lines,
+            header_start,
+            ruler,
+            normalized_header,
+            encoding,
+        } = format
         else {
             return None;
         };
@@ -62,7 +74,11 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// A preamble of more lines than this is none: the header line is not there.
 const MAX_PREAMBLE_LINES: usize = 100;
 
-pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
+pub(super) fn decode(
+    task: &Task<'_>,
+    layout: &Layout<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Vec<Malformed>> {
     let mut lines = Lines::open(task)?;
     let (resolved, delimiter) = read_header(&mut lines, task, layout)?;
     let mut records = Records::new(&resolved, layout.encoding, sink)?;
@@ -75,7 +91,9 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
                 push_record(&mut records, &resolved, delimiter, layout, &record, *offset)?;
             }
         }
-        None if layout.is_quoting => read_quoted(&mut lines, &mut records, &resolved, delimiter, layout)?,
+        None if layout.is_quoting => {
+            read_quoted(&mut lines, &mut records, &resolved, delimiter, layout)?
+        }
         None => {
             while let Some((offset, line)) = lines.next_line()? {
                 push_plain(&mut records, &resolved, delimiter, layout, line, offset)?;
@@ -106,28 +124,40 @@ pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     Ok(count)
 }
 
-fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> Result<(Resolved, u8)> {
+fn read_header(
+    lines: &mut Lines<'_>,
+    task: &Task<'_>,
+    layout: &Layout<'_>,
+) -> Result<(Resolved, u8)> {
     if !layout.header.is_empty() {
         let names: Vec<&str> = layout.header.iter().map(String::as_str).collect();
         return Ok((task.plan.resolve(&names)?, narrow(layout.delimiters[0])));
     }
     let (names, delimiter) = header_names(lines, layout)?;
-    let resolved = task.plan.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let resolved = task
+        .plan
+        .resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
     for _ in 0..layout.label_lines {
         lines.next_line()?;
     }
     if let Some(ruler) = layout.ruler {
         let line = lines.next_line()?.map_or(&[][..], |(_, line)| line);
-        let is_ruler = std::str::from_utf8(line).is_ok_and(|line| !line.is_empty() && line.chars().all(|character| character == ruler));
+        let is_ruler = std::str::from_utf8(line)
+            .is_ok_and(|line| !line.is_empty() && line.chars().all(|character| character == ruler));
         if !is_ruler {
-            return Err(Error::format(format!("the line after the header is not a line of `{ruler}`")));
+            return Err(Error::format(format!(
+                "the line after the header is not a line of `{ruler}`"
+            )));
         }
     }
     Ok((resolved, delimiter))
 }
 
 /// The names of the header line, and the delimiter between them.
-pub(super) fn header_names(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<(Vec<String>, u8)> {
+pub(super) fn header_names(
+    lines: &mut Lines<'_>,
+    layout: &Layout<'_>,
+) -> Result<(Vec<String>, u8)> {
     let header = header_line(lines, layout)?;
     Ok(names_of(&header.text, layout))
 }
@@ -135,11 +165,20 @@ pub(super) fn header_names(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result
 /// The names of a header line, and the delimiter between them.
 pub(super) fn names_of(text: &str, layout: &Layout<'_>) -> (Vec<String>, u8) {
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
-    let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
+    let delimiter = layout
+        .delimiters
+        .iter()
+        .copied()
+        .max_by_key(occurrences)
+        .expect("declarations are checked to have one");
     let cells = cells_of(text.as_bytes(), narrow(delimiter), layout).unwrap_or_default();
     let name_of = |cell: &Vec<u8>| {
         let name = std::str::from_utf8(cell).unwrap_or_default().trim();
-        if layout.is_name_normalized { normalized_name(name) } else { name.to_owned() }
+        if layout.is_name_normalized {
+            normalized_name(name)
+        } else {
+            name.to_owned()
+        }
     };
     (cells.iter().map(name_of).collect(), narrow(delimiter))
 }
@@ -152,27 +191,54 @@ pub(super) fn narrow(delimiter: char) -> u8 {
 pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<HeaderRow> {
     let header_start = layout.header_start;
     for number in 0..MAX_PREAMBLE_LINES {
-        let Some((offset, whole)) = lines.next_line()? else { break };
-        let line = whole.strip_prefix(BOM).filter(|_| number == 0).unwrap_or(whole);
-        let (offset, length) = (offset + (whole.len() - line.len()) as u64, line.len() as u64);
+        let Some((offset, whole)) = lines.next_line()? else {
+            break;
+        };
+        let line = whole
+            .strip_prefix(BOM)
+            .filter(|_| number == 0)
+            .unwrap_or(whole);
+        let (offset, length) = (
+            offset + (whole.len() - line.len()) as u64,
+            line.len() as u64,
+        );
         if number == 0 && line.trim_ascii_start().starts_with(b"<") {
-            return Err(Error::format("begins with `<`: an HTML or XML page, not the declared table"));
+            return Err(Error::format(
+                "begins with `<`: an HTML or XML page, not the declared table",
+            ));
         }
         if header_start.is_none_or(|start| line.starts_with(start.as_bytes())) {
-            let text = text_of(layout.encoding, line).ok_or_else(|| Error::format("the header line is not UTF-8"))?;
-            return Ok(HeaderRow { text: text.into_owned(), offset, length });
+            let text = text_of(layout.encoding, line)
+                .ok_or_else(|| Error::format("the header line is not UTF-8"))?;
+            return Ok(HeaderRow {
+                text: text.into_owned(),
+                offset,
+                length,
+            });
         }
     }
-    Err(Error::format(
-        header_start.map_or_else(|| "is empty".to_owned(), |start| format!("none of the first {MAX_PREAMBLE_LINES} lines begins with `{start}`")),
-    ))
+    Err(Error::format(header_start.map_or_else(
+        || "is empty".to_owned(),
+        |start| format!("none of the first {MAX_PREAMBLE_LINES} lines begins with `{start}`"),
+    )))
 }
 
 /// Adds a line of a file without quoting. A row that is not kept is never split into cells.
-fn push_plain(records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) -> Result<()> {
+fn push_plain(
+    records: &mut Records<'_, '_>,
+    resolved: &Resolved,
+    delimiter: u8,
+    layout: &Layout<'_>,
+    line: &[u8],
+    offset: u64,
+) -> Result<()> {
     let is_kept = match resolved.keep_position() {
         Some(0) => resolved.is_kept(|_| line),
-        Some(index) => resolved.is_kept(|_| line.split(|byte| *byte == delimiter).nth(index).unwrap_or_default()),
+        Some(index) => resolved.is_kept(|_| {
+            line.split(|byte| *byte == delimiter)
+                .nth(index)
+                .unwrap_or_default()
+        }),
         None => true,
     };
     if is_kept && !line.is_empty() {
@@ -181,34 +247,68 @@ fn push_plain(records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8,
     Ok(())
 }
 
-fn push_record(records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8], offset: u64) -> Result<()> {
+fn push_record(
+    records: &mut Records<'_, '_>,
+    resolved: &Resolved,
+    delimiter: u8,
+    layout: &Layout<'_>,
+    record: &[u8],
+    offset: u64,
+) -> Result<()> {
     let (whole, length) = (record, record.len() as u64);
     // The first line is a record only where no header line stands before it.
-    let record = record.strip_prefix(BOM).filter(|_| offset == 0).unwrap_or(record);
+    let record = record
+        .strip_prefix(BOM)
+        .filter(|_| offset == 0)
+        .unwrap_or(record);
     if offset == 0 && is_declared_header(layout, delimiter, record) {
         return Ok(());
     }
     if layout.encoding == Encoding::Utf8 && std::str::from_utf8(record).is_err() {
         return records.malformed("the record is not UTF-8".into(), whole, offset);
     }
-    // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
+    // Most records of a file with quoting hold no quotation mark and need no more than their
+    // delimiters.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         if let Some(cells) = plainly_quoted(record, delimiter, layout, resolved.width)
-            && has_width(resolved, layout, cells.len(), cells.last().is_some_and(|cell| cell.is_empty()))
+            && has_width(
+                resolved,
+                layout,
+                cells.len(),
+                cells.last().is_some_and(|cell| cell.is_empty()),
+            )
         {
             return records.push(resolved, offset, length, |index| cells.get(index).copied());
         }
         return match cells_of(record, delimiter, layout) {
-            Some(cells) if has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
-                records.push(resolved, offset, length, |index| cells.get(index).map(Vec::as_slice))
+            Some(cells)
+                if has_width(
+                    resolved,
+                    layout,
+                    cells.len(),
+                    cells.last().is_some_and(Vec::is_empty),
+                ) =>
+            {
+                records.push(resolved, offset, length, |index| {
+                    cells.get(index).map(Vec::as_slice)
+                })
             }
-            cells => records.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
+            cells => records.malformed(
+                wrong_width(resolved, cells.map_or(0, |cells| cells.len())),
+                whole,
+                offset,
+            ),
         };
     }
     let mut ends: Vec<usize> = Vec::with_capacity(resolved.width);
     ends.extend(memchr::memchr_iter(delimiter, record));
     ends.push(record.len());
-    if !has_width(resolved, layout, ends.len(), record.last() == Some(&delimiter)) {
+    if !has_width(
+        resolved,
+        layout,
+        ends.len(),
+        record.last() == Some(&delimiter),
+    ) {
         return records.malformed(wrong_width(resolved, ends.len()), whole, offset);
     }
     let cell = |index: usize| {
@@ -221,24 +321,44 @@ fn push_record(records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8
 
 /// Whether a line is the header that was declared for a file without one: some copies have it.
 fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
-    let same = |cell: &[u8], name: &String| text_of(layout.encoding, cell).is_some_and(|text| normalized_name(&text) == normalized_name(name));
+    let same = |cell: &[u8], name: &String| {
+        text_of(layout.encoding, cell)
+            .is_some_and(|text| normalized_name(&text) == normalized_name(name))
+    };
     let cells = cells_of(line, delimiter, layout).unwrap_or_default();
-    !layout.header.is_empty() && cells.len() == layout.header.len() && cells.iter().zip(layout.header).all(|(cell, name)| same(cell, name))
+    !layout.header.is_empty()
+        && cells.len() == layout.header.len()
+        && cells
+            .iter()
+            .zip(layout.header)
+            .all(|(cell, name)| same(cell, name))
 }
 
 /// A record has as many cells as the header; one empty cell more is a trailing delimiter.
 fn has_width(resolved: &Resolved, layout: &Layout<'_>, cells: usize, is_last_empty: bool) -> bool {
-    (layout.fewest_cells.unwrap_or(resolved.width)..=resolved.width).contains(&cells) || (cells == resolved.width + 1 && is_last_empty)
+    (layout.fewest_cells.unwrap_or(resolved.width)..=resolved.width).contains(&cells)
+        || (cells == resolved.width + 1 && is_last_empty)
 }
 
 fn wrong_width(resolved: &Resolved, cells: usize) -> String {
-    format!("the record has {cells} cells, the header has {}", resolved.width)
+    format!(
+        "the record has {cells} cells, the header has {}",
+        resolved.width
+    )
 }
 
-/// The cells of a record in which quotation marks stand around whole cells and nowhere else; none of any other, which is no judgement of it. Most
-/// records are such: of these nothing is copied.
-fn plainly_quoted<'r>(record: &'r [u8], delimiter: u8, layout: &Layout<'_>, width: usize) -> Option<Vec<&'r [u8]>> {
-    if layout.escape.is_some_and(|escape| memchr::memchr(escape, record).is_some()) {
+/// The cells of a record in which quotation marks stand around whole cells and nowhere else; none
+/// of any other, which is no judgement of it. Most records are such: of these nothing is copied.
+fn plainly_quoted<'r>(
+    record: &'r [u8],
+    delimiter: u8,
+    layout: &Layout<'_>,
+    width: usize,
+) -> Option<Vec<&'r [u8]>> {
+    if layout
+        .escape
+        .is_some_and(|escape| memchr::memchr(escape, record).is_some())
+    {
         return None;
     }
     let mut cells = Vec::with_capacity(width);
@@ -267,7 +387,12 @@ fn plainly_quoted<'r>(record: &'r [u8], delimiter: u8, layout: &Layout<'_>, widt
 /// Splits one record into cells; none when it is more than one record.
 pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec<u8>>> {
     let mut builder = csv::ReaderBuilder::new();
-    builder.has_headers(false).flexible(true).delimiter(delimiter).quoting(layout.is_quoting).escape(layout.escape);
+    builder
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .quoting(layout.is_quoting)
+        .escape(layout.escape);
     let mut reader = builder.from_reader(record);
     let mut cells = csv::ByteRecord::new();
     reader.read_byte_record(&mut cells).ok()?;
@@ -276,17 +401,34 @@ pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Opt
     (!has_more).then(|| cells.iter().map(<[u8]>::to_vec).collect())
 }
 
-/// Whether a line opens a quoted cell that it does not close, or closes one that it did not open: inside a cell every quotation mark is doubled or
-/// escaped, so that an odd number of others says so.
+/// Whether a line opens a quoted cell that it does not close, or closes one that it did not open:
+/// inside a cell every quotation mark is doubled or escaped, so that an odd number of others says
+/// so.
 pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     let marks = memchr::memchr_iter(b'"', line);
-    let Some(escape) = layout.escape else { return marks.count() % 2 == 1 };
-    let escaped = |offset: usize| line[..offset].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1;
+    let Some(escape) = layout.escape else {
+        return marks.count() % 2 == 1;
+    };
+    let escaped = |offset: usize| {
+        line[..offset]
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == escape)
+            .count()
+            % 2
+            == 1
+    };
     marks.filter(|offset| !escaped(*offset)).count() % 2 == 1
 }
 
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
-fn read_quoted(lines: &mut Lines<'_>, records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
+fn read_quoted(
+    lines: &mut Lines<'_>,
+    records: &mut Records<'_, '_>,
+    resolved: &Resolved,
+    delimiter: u8,
+    layout: &Layout<'_>,
+) -> Result<()> {
     let mut open: Vec<u8> = Vec::new();
     let mut start = 0;
     let mut is_open = false;
@@ -307,12 +449,29 @@ fn read_quoted(lines: &mut Lines<'_>, records: &mut Records<'_, '_>, resolved: &
         if is_open && open.len() < MAX_LINE {
             continue;
         }
-        let read = push_open(records, resolved, delimiter, layout, &open, start, Ending::GoesOn)?;
+        let read = push_open(
+            records,
+            resolved,
+            delimiter,
+            layout,
+            &open,
+            start,
+            Ending::GoesOn,
+        )?;
         open.drain(..read);
         start += read as u64;
         is_open = !open.is_empty();
     }
-    push_open(records, resolved, delimiter, layout, &open, start, Ending::EndOfFile).map(drop)
+    push_open(
+        records,
+        resolved,
+        delimiter,
+        layout,
+        &open,
+        start,
+        Ending::EndOfFile,
+    )
+    .map(drop)
 }
 
 /// What comes behind lines of which a record is made.
@@ -322,8 +481,9 @@ enum Ending {
     EndOfFile,
 }
 
-/// Adds the records of lines of which the first leaves a quotation mark open, and gives how many bytes they are; the others go on in lines to come. Where
-/// several lines make no record, a mark of the first is stray: it alone is malformed, and those behind it are read by themselves.
+/// Adds the records of lines of which the first leaves a quotation mark open, and gives how many
+/// bytes they are; the others go on in lines to come. Where several lines make no record, a mark of
+/// the first is stray: it alone is malformed, and those behind it are read by themselves.
 fn push_open(
     records: &mut Records<'_, '_>,
     resolved: &Resolved,
@@ -333,7 +493,8 @@ fn push_open(
     start: u64,
     ending: Ending,
 ) -> Result<usize> {
-    let line_end = |at: usize| memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |found| at + found + 1);
+    let line_end =
+        |at: usize| memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |found| at + found + 1);
     let mut at = 0;
     while at < lines.len() {
         let first_end = line_end(at);
@@ -349,11 +510,22 @@ fn push_open(
         }
         let whole = trim_line_end(&lines[at..end]);
         if is_open || (end > first_end && !is_record(resolved, delimiter, layout, whole)) {
-            records.malformed("a quotation mark is never closed".into(), trim_line_end(&lines[at..first_end]), start + at as u64)?;
+            records.malformed(
+                "a quotation mark is never closed".into(),
+                trim_line_end(&lines[at..first_end]),
+                start + at as u64,
+            )?;
             at = first_end;
         } else {
             if !whole.is_empty() {
-                push_record(records, resolved, delimiter, layout, whole, start + at as u64)?;
+                push_record(
+                    records,
+                    resolved,
+                    delimiter,
+                    layout,
+                    whole,
+                    start + at as u64,
+                )?;
             }
             at = end;
         }
@@ -363,7 +535,14 @@ fn push_open(
 
 /// Whether bytes of several lines are one record.
 fn is_record(resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8]) -> bool {
-    cells_of(record, delimiter, layout).is_some_and(|cells| has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)))
+    cells_of(record, delimiter, layout).is_some_and(|cells| {
+        has_width(
+            resolved,
+            layout,
+            cells.len(),
+            cells.last().is_some_and(Vec::is_empty),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -390,11 +569,18 @@ mod tests {
             let layout = Layout::of(&format).unwrap();
             for length in 1..=7_u32 {
                 for number in 0..5_usize.pow(length) {
-                    let record: Vec<u8> = (0..length).map(|place| b"a,\"\r\\"[number / 5_usize.pow(place) % 5]).collect();
+                    let record: Vec<u8> = (0..length)
+                        .map(|place| b"a,\"\r\\"[number / 5_usize.pow(place) % 5])
+                        .collect();
                     match plainly_quoted(&record, b',', &layout, 2) {
                         Some(cells) => {
                             plain += 1;
-                            assert_eq!(Some(cells.iter().map(|cell| cell.to_vec()).collect()), cells_of(&record, b',', &layout), "{}", record.escape_ascii());
+                            assert_eq!(
+                                Some(cells.iter().map(|cell| cell.to_vec()).collect()),
+                                cells_of(&record, b',', &layout),
+                                "{}",
+                                record.escape_ascii()
+                            );
                         }
                         None => others += 1,
                     }

@@ -1,4 +1,5 @@
-//! The text of bytes in the encoding that was declared. Only UTF-8 can refuse them: in the other encodings every byte is a character.
+//! The text of bytes in the encoding that was declared. Only UTF-8 can refuse them: in the other
+//! encodings every byte is a character.
 
 use std::borrow::Cow;
 
@@ -12,15 +13,24 @@ pub(super) fn text_of(encoding: Encoding, bytes: &[u8]) -> Option<Cow<'_, str>> 
         (_, Ok(text)) if text.is_ascii() => Some(Cow::Borrowed(text)),
         (Encoding::Utf8, Err(_)) => None,
         (Encoding::Latin1, _) => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
-        (Encoding::Windows1252 | Encoding::Utf8OrWindows1252, _) => Some(bytes.iter().map(|byte| windows_1252_character(*byte)).collect()),
+        (Encoding::Windows1252 | Encoding::Utf8OrWindows1252, _) => Some(
+            bytes
+                .iter()
+                .map(|byte| windows_1252_character(*byte))
+                .collect(),
+        ),
     }
 }
 
 /// Source: WHATWG, "Encoding", index windows-1252.
 pub(super) fn windows_1252_character(byte: u8) -> char {
     const FROM_80: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™',
-        'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
     ];
-    byte.checked_sub(0x80).and_then(|place| FROM_80.get(usize::from(place))).copied().unwrap_or(char::from(byte))
+    byte.checked_sub(0x80)
+        .and_then(|place| FROM_80.get(usize::from(place)))
+        .copied()
+        .unwrap_or(char::from(byte))
 }

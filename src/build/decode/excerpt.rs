@@ -1,4 +1,5 @@
-//! What a probe looks at of a file: the names of its columns, and its first records as a file of its own.
+//! What a probe looks at of a file: the names of its columns, and its first records as a file of
+//! its own.
 
 use super::delimited::{self, header_names};
 use super::header::ColumnPlan;
@@ -7,22 +8,31 @@ use super::{Task, json_records, json_rows, xlsx};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::Format;
 
-/// The names of a file's columns, as declarations write them; of a file without a header line those that are declared, and of records of
-/// attributes those that any of them has.
+/// The names of a file's columns, as declarations write them; of a file without a header line those
+/// that are declared, and of records of attributes those that any of them has.
 ///
 /// # Errors
 /// `Format`, when the file is not in that format; `Store`, when it cannot be read.
 pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
     let named = match task.format {
         Format::FixedWidth { fields, .. } => Ok(fields.keys().cloned().collect()),
-        Format::JsonRecords { records, normalized_header } => {
-            json_records::attributes(task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header })
-        }
+        Format::JsonRecords {
+            records,
+            normalized_header,
+        } => json_records::attributes(
+            task,
+            &json_records::Layout {
+                records: records.as_deref(),
+                is_name_normalized: *normalized_header,
+            },
+        ),
         Format::JsonRows => json_rows::header(task),
         Format::Xlsx => xlsx::header(task),
         Format::Delimited { header, .. } if !header.is_empty() => Ok(header.clone()),
         Format::Delimited { .. } => match delimited::Layout::of(task.format) {
-            Some(layout) => Lines::open(task).and_then(|mut lines| header_names(&mut lines, &layout)).map(|(names, _)| names),
+            Some(layout) => Lines::open(task)
+                .and_then(|mut lines| header_names(&mut lines, &layout))
+                .map(|(names, _)| names),
             None => Ok(Vec::new()),
         },
         Format::Document { .. } => Err(Error::config("a document has no columns")),
@@ -33,7 +43,11 @@ pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
 impl ColumnPlan {
     /// The columns of a file that are neither mapped nor ignored.
     pub fn unknown(&self, columns: &[String]) -> Vec<String> {
-        let mut unknown: Vec<String> = columns.iter().filter(|column| !self.knows(column)).cloned().collect();
+        let mut unknown: Vec<String> = columns
+            .iter()
+            .filter(|column| !self.knows(column))
+            .cloned()
+            .collect();
         // A trailing delimiter makes a last column without a name.
         if unknown.last().is_some_and(String::is_empty) {
             unknown.pop();
@@ -42,18 +56,31 @@ impl ColumnPlan {
     }
 }
 
-/// The beginning of a file as a file of its own: what stands before the records, and at most so many of those that are whole. With their number;
-/// none when not one record is there, or when the format cannot be cut.
-pub fn excerpt(format: &Format, bytes: &[u8], is_whole: bool, records: usize) -> Option<(Vec<u8>, u64)> {
+/// The beginning of a file as a file of its own: what stands before the records, and at most so
+/// many of those that are whole. With their number; none when not one record is there, or when the
+/// format cannot be cut.
+pub fn excerpt(
+    format: &Format,
+    bytes: &[u8],
+    is_whole: bool,
+    records: usize,
+) -> Option<(Vec<u8>, u64)> {
     match format {
         Format::FixedWidth { .. } => lines(bytes, is_whole, 0, records, &|_| false),
         Format::Delimited { .. } => {
             let layout = delimited::Layout::of(format)?;
             let turns = |line: &[u8]| layout.is_quoting && delimited::leaves_open(line, &layout);
-            lines(bytes, is_whole, before_records(&layout, bytes), records, &turns)
+            lines(
+                bytes,
+                is_whole,
+                before_records(&layout, bytes),
+                records,
+                &turns,
+            )
         }
         Format::JsonRecords { records: path, .. } => elements(bytes, path.as_deref(), records),
-        Format::JsonRows => elements(bytes, None, records.saturating_add(1)).map(|(bytes, count)| (bytes, count.saturating_sub(1))),
+        Format::JsonRows => elements(bytes, None, records.saturating_add(1))
+            .map(|(bytes, count)| (bytes, count.saturating_sub(1))),
         Format::Xlsx | Format::Document { .. } => None,
     }
 }
@@ -63,13 +90,26 @@ fn before_records(layout: &delimited::Layout<'_>, bytes: &[u8]) -> usize {
     if !layout.header.is_empty() {
         return 0;
     }
-    let starts = |line: &[u8]| layout.header_start.is_none_or(|start| trim_line_end(line).starts_with(start.as_bytes()));
-    let header = bytes.split_inclusive(|byte| *byte == b'\n').position(starts).unwrap_or(0);
+    let starts = |line: &[u8]| {
+        layout
+            .header_start
+            .is_none_or(|start| trim_line_end(line).starts_with(start.as_bytes()))
+    };
+    let header = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .position(starts)
+        .unwrap_or(0);
     header + 1 + layout.label_lines as usize + usize::from(layout.ruler.is_some())
 }
 
 /// `turns` says whether a line opens or closes a cell that goes over several.
-fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, turns: &dyn Fn(&[u8]) -> bool) -> Option<(Vec<u8>, u64)> {
+fn lines(
+    bytes: &[u8],
+    is_whole: bool,
+    before: usize,
+    records: usize,
+    turns: &dyn Fn(&[u8]) -> bool,
+) -> Option<(Vec<u8>, u64)> {
     let (mut end, mut position) = (0, 0);
     let (mut is_open, mut count) = (false, 0);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -84,7 +124,8 @@ fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, turns: &dy
             count += 1;
         }
     }
-    (count > before || (is_whole && count == before)).then(|| (bytes[..end].to_vec(), (count - before) as u64))
+    (count > before || (is_whole && count == before))
+        .then(|| (bytes[..end].to_vec(), (count - before) as u64))
 }
 
 /// The first elements of the array at a path, with all that encloses it closed behind them.
@@ -112,7 +153,10 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
         match byte {
             b'"' => text_start = Some(offset + 1),
             b'{' | b'[' => {
-                let is_array = *byte == b'[' && array_depth.is_none() && keys.len() == open.len() && keys == wanted;
+                let is_array = *byte == b'['
+                    && array_depth.is_none()
+                    && keys.len() == open.len()
+                    && keys == wanted;
                 open.push(*byte);
                 if is_array {
                     array_depth = Some(open.len());
@@ -149,7 +193,11 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
     }
     let mut text = bytes[..end?].to_vec();
     open.truncate(array_depth?);
-    text.extend(open.iter().rev().map(|opening| if *opening == b'{' { b'}' } else { b']' }));
+    text.extend(
+        open.iter()
+            .rev()
+            .map(|opening| if *opening == b'{' { b'}' } else { b']' }),
+    );
     Some((text, count as u64))
 }
 
@@ -173,44 +221,109 @@ mod tests {
     }
 
     fn cut(format: &Format, text: &str, is_whole: bool, records: usize) -> Option<String> {
-        excerpt(format, text.as_bytes(), is_whole, records).map(|(bytes, _)| String::from_utf8(bytes).unwrap())
+        excerpt(format, text.as_bytes(), is_whole, records)
+            .map(|(bytes, _)| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
     fn text_is_cut_behind_the_last_whole_record() {
         let format = delimited(None);
-        assert_eq!(cut(&format, "a,b\n1,\"x\ny\"\n2,z\n3,", false, 9).as_deref(), Some("a,b\n1,\"x\ny\"\n2,z\n"));
-        assert_eq!(cut(&format, "a,b\n1,\"x\ny\"\n2,z\n3,", false, 1).as_deref(), Some("a,b\n1,\"x\ny\"\n"));
-        assert_eq!(cut(&format, "a,b\n1,\"x\ny", false, 9), None, "no record is whole");
-        assert_eq!(cut(&format, "a,b\n1,x", true, 9).as_deref(), Some("a,b\n1,x"));
-        assert_eq!(cut(&format, "a,b\n", true, 9).as_deref(), Some("a,b\n"), "a list may be empty");
-        assert_eq!(cut(&delimited(Some("a,")), "About\nthis\na,b\n1,x\n2,y\n", false, 1).as_deref(), Some("About\nthis\na,b\n1,x\n"));
+        assert_eq!(
+            cut(&format, "a,b\n1,\"x\ny\"\n2,z\n3,", false, 9).as_deref(),
+            Some("a,b\n1,\"x\ny\"\n2,z\n")
+        );
+        assert_eq!(
+            cut(&format, "a,b\n1,\"x\ny\"\n2,z\n3,", false, 1).as_deref(),
+            Some("a,b\n1,\"x\ny\"\n")
+        );
+        assert_eq!(
+            cut(&format, "a,b\n1,\"x\ny", false, 9),
+            None,
+            "no record is whole"
+        );
+        assert_eq!(
+            cut(&format, "a,b\n1,x", true, 9).as_deref(),
+            Some("a,b\n1,x")
+        );
+        assert_eq!(
+            cut(&format, "a,b\n", true, 9).as_deref(),
+            Some("a,b\n"),
+            "a list may be empty"
+        );
+        assert_eq!(
+            cut(
+                &delimited(Some("a,")),
+                "About\nthis\na,b\n1,x\n2,y\n",
+                false,
+                1
+            )
+            .as_deref(),
+            Some("About\nthis\na,b\n1,x\n")
+        );
     }
 
     #[test]
     fn records_are_counted() {
-        let count = |format: &Format, text: &str| excerpt(format, text.as_bytes(), true, 9).unwrap().1;
+        let count =
+            |format: &Format, text: &str| excerpt(format, text.as_bytes(), true, 9).unwrap().1;
         assert_eq!(count(&delimited(None), "a,b\n1,x\n2,y"), 2);
-        let objects = Format::JsonRecords { records: None, normalized_header: false };
-        assert_eq!((count(&objects, "[]"), count(&objects, "[{}]"), count(&objects, "[{}, {} ]")), (0, 1, 2));
+        let objects = Format::JsonRecords {
+            records: None,
+            normalized_header: false,
+        };
+        assert_eq!(
+            (
+                count(&objects, "[]"),
+                count(&objects, "[{}]"),
+                count(&objects, "[{}, {} ]")
+            ),
+            (0, 1, 2)
+        );
         assert_eq!(count(&Format::JsonRows, r#"[["a"],["1"]]"#), 1);
-        assert_eq!(excerpt(&objects, b"[{}, {}]", true, 0), Some((b"[]".to_vec(), 0)));
+        assert_eq!(
+            excerpt(&objects, b"[{}, {}]", true, 0),
+            Some((b"[]".to_vec(), 0))
+        );
     }
 
     #[test]
     fn lists_of_objects_are_cut_and_closed() {
-        let at = |records: Option<&str>| Format::JsonRecords { records: records.map(str::to_owned), normalized_header: false };
+        let at = |records: Option<&str>| Format::JsonRecords {
+            records: records.map(str::to_owned),
+            normalized_header: false,
+        };
         let text = r#"[{"a": "x]\"", "b": [1, 2]}, {"a": "y"}, {"a": "#;
-        assert_eq!(cut(&at(None), text, false, 9).as_deref(), Some(r#"[{"a": "x]\"", "b": [1, 2]}, {"a": "y"}]"#));
-        assert_eq!(cut(&at(None), text, false, 1).as_deref(), Some(r#"[{"a": "x]\"", "b": [1, 2]}]"#));
+        assert_eq!(
+            cut(&at(None), text, false, 9).as_deref(),
+            Some(r#"[{"a": "x]\"", "b": [1, 2]}, {"a": "y"}]"#)
+        );
+        assert_eq!(
+            cut(&at(None), text, false, 1).as_deref(),
+            Some(r#"[{"a": "x]\"", "b": [1, 2]}]"#)
+        );
         assert_eq!(cut(&at(None), "[]", true, 9).as_deref(), Some("[]"));
         let nested = r#"{"help": "x", "fields": [{"id": 1}], "result": {"fields": [1, 2], "records": [{"a": 1}, {"a": 2}, {"#;
         assert_eq!(
             cut(&at(Some("result.records")), nested, false, 9).as_deref(),
-            Some(r#"{"help": "x", "fields": [{"id": 1}], "result": {"fields": [1, 2], "records": [{"a": 1}, {"a": 2}]}}"#)
+            Some(
+                r#"{"help": "x", "fields": [{"id": 1}], "result": {"fields": [1, 2], "records": [{"a": 1}, {"a": 2}]}}"#
+            )
         );
-        assert_eq!(cut(&at(Some("records")), nested, false, 9), None, "the list stands elsewhere");
+        assert_eq!(
+            cut(&at(Some("records")), nested, false, 9),
+            None,
+            "the list stands elsewhere"
+        );
         assert_eq!(cut(&at(None), "<html>", true, 9), None);
-        assert_eq!(cut(&Format::JsonRows, r#"[["a","b"],["1","2"],["3","4"],["5"#, false, 1).as_deref(), Some(r#"[["a","b"],["1","2"]]"#));
+        assert_eq!(
+            cut(
+                &Format::JsonRows,
+                r#"[["a","b"],["1","2"],["3","4"],["5"#,
+                false,
+                1
+            )
+            .as_deref(),
+            Some(r#"[["a","b"],["1","2"]]"#)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Decodes lines of one length into the declared fields. A line of another length is malformed, never cut or padded.
+//! Decodes lines of one length into the declared fields. A line of another length is malformed,
+//! never cut or padded.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,13 +20,22 @@ pub(super) struct Layout<'a> {
 }
 
 /// Decodes lines of one length. A file without line ends is one line that is too long.
-pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
+pub(super) fn decode(
+    task: &Task<'_>,
+    layout: &Layout<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Vec<Malformed>> {
     let names: Vec<&str> = layout.fields.keys().map(String::as_str).collect();
     let resolved = task.plan.resolve(&names)?;
     let mut records = Records::new(&resolved, layout.encoding, sink)?;
     let mut lines = Lines::open(task)?;
-    let places: Vec<Range<usize>> = layout.fields.values().map(|[first, length]| *first as usize - 1..(*first + *length) as usize - 1).collect();
-    let mut push = |record: &[u8], offset: u64| push(&mut records, &resolved, layout, &places, record, offset);
+    let places: Vec<Range<usize>> = layout
+        .fields
+        .values()
+        .map(|[first, length]| *first as usize - 1..(*first + *length) as usize - 1)
+        .collect();
+    let mut push =
+        |record: &[u8], offset: u64| push(&mut records, &resolved, layout, &places, record, offset);
     match task.only {
         Some(ranges) => {
             let mut reader = lines.into_reader(task)?;
@@ -36,7 +46,8 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
         }
         None => {
             while let Some((offset, line)) = lines.next_line()? {
-                // The mark that ends a text file of older systems stands alone behind the last record.
+                // The mark that ends a text file of older systems stands alone behind the last
+                // record.
                 if !matches!(line, b"" | b"\x1a") {
                     push(line, offset)?;
                 }
@@ -46,15 +57,43 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
     records.finish()
 }
 
-fn push(records: &mut Records<'_, '_>, resolved: &Resolved, layout: &Layout<'_>, places: &[Range<usize>], record: &[u8], offset: u64) -> Result<()> {
+fn push(
+    records: &mut Records<'_, '_>,
+    resolved: &Resolved,
+    layout: &Layout<'_>,
+    places: &[Range<usize>],
+    record: &[u8],
+    offset: u64,
+) -> Result<()> {
     if record.len() != layout.record_bytes {
-        return records.malformed(format!("the record has {} bytes, declared are {}", record.len(), layout.record_bytes), record, offset);
+        return records.malformed(
+            format!(
+                "the record has {} bytes, declared are {}",
+                record.len(),
+                layout.record_bytes
+            ),
+            record,
+            offset,
+        );
     }
     let cell = |place: usize| &record[places[place].clone()];
     // In the other encodings every byte is a character.
-    let is_text = |place: &Range<usize>| layout.encoding != Encoding::Utf8 || std::str::from_utf8(&record[place.clone()]).is_ok();
-    if let Some((name, _)) = layout.fields.keys().zip(places).find(|(_, place)| !is_text(place)) {
+    let is_text = |place: &Range<usize>| {
+        layout.encoding != Encoding::Utf8 || std::str::from_utf8(&record[place.clone()]).is_ok()
+    };
+    if let Some((name, _)) = layout
+        .fields
+        .keys()
+        .zip(places)
+        .find(|(_, place)| !is_text(place))
+    {
         return records.malformed(format!("the field `{name}` is not UTF-8"), record, offset);
     }
-    if resolved.is_kept(cell) { records.push(resolved, offset, record.len() as u64, |place| Some(cell(place))) } else { Ok(()) }
+    if resolved.is_kept(cell) {
+        records.push(resolved, offset, record.len() as u64, |place| {
+            Some(cell(place))
+        })
+    } else {
+        Ok(())
+    }
 }

@@ -1,7 +1,9 @@
-//! Splits the records of a file into one file on disk per bucket, and reads a bucket's back as the frame that decoding makes.
+//! Splits the records of a file into one file on disk per bucket, and reads a bucket's back as the
+//! frame that decoding makes.
 //!
-//! A bucket's file is blocks, one behind the other: the number of rows, the bytes of their numbers and those of their texts, 64 bits each, then
-//! the numbers and the texts. Of each row there are the length of each cell, its offset and its length in the source, as numbers of seven bits to a
+//! A bucket's file is blocks, one behind the other: the number of rows, the bytes of their numbers
+//! and those of their texts, 64 bits each, then the numbers and the texts. Of each row there are
+//! the length of each cell, its offset and its length in the source, as numbers of seven bits to a
 //! byte (LEB128), and its cells without anything between them.
 
 use std::collections::BTreeSet;
@@ -35,13 +37,15 @@ pub struct HashPartitioner<'a> {
     pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
 
-/// Adds records to the files of their buckets, in their order. A record without a key goes to the first. Memory holds a record and at most twice [`HELD_BYTES`].
+/// Adds records to the files of their buckets, in their order. A record without a key goes to the
+/// first. Memory holds a record and at most twice [`HELD_BYTES`].
 pub(super) struct Partition<'a> {
     partitioner: HashPartitioner<'a>,
     names: Vec<String>,
     /// The columns whose texts decide the bucket: the first that has one.
     keys: Vec<usize>,
-    /// Of the record whose cells are taken: lengths and texts of its cells, and where the texts of `keys` are in these.
+    /// Of the record whose cells are taken: lengths and texts of its cells, and where the texts of
+    /// `keys` are in these.
     record: Block,
     key_texts: Vec<Range<usize>>,
     blocks: Vec<Block>,
@@ -72,17 +76,33 @@ impl<'a> Partition<'a> {
     pub(super) fn new(partitioner: HashPartitioner<'a>) -> Self {
         let blocks = (0..partitioner.count).map(|_| Block::default()).collect();
         let (names, keys, record, key_texts, filled) = Default::default();
-        Self { partitioner, names, keys, record, key_texts, blocks, held_bytes: 0, rows: 0, filled }
+        Self {
+            partitioner,
+            names,
+            keys,
+            record,
+            key_texts,
+            blocks,
+            held_bytes: 0,
+            rows: 0,
+            filled,
+        }
     }
 
     pub(super) fn partitioned(self) -> Partitioned {
-        Partitioned { columns: self.names, rows: self.rows, filled: self.filled }
+        Partitioned {
+            columns: self.names,
+            rows: self.rows,
+            filled: self.filled,
+        }
     }
 
     /// The bucket of the record whose cells were taken.
     fn bucket(&self) -> u32 {
         let key = self.key_texts.iter().find(|text| !text.is_empty());
-        key.map_or(0, |key| hash_bucket(&self.record.texts[key.clone()], self.partitioner.count))
+        key.map_or(0, |key| {
+            hash_bucket(&self.record.texts[key.clone()], self.partitioner.count)
+        })
     }
 
     fn write(&mut self) -> Result<()> {
@@ -100,9 +120,18 @@ impl<'a> Partition<'a> {
 
 impl TakeRecords for Partition<'_> {
     fn begin(&mut self, names: &[String]) -> Result<()> {
-        let place = |key: &str| names.iter().position(|name| name == key).ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")));
+        let place = |key: &str| {
+            names
+                .iter()
+                .position(|name| name == key)
+                .ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")))
+        };
         let keys = [Some(self.partitioner.key), self.partitioner.fallback_key];
-        self.keys = keys.into_iter().flatten().map(place).collect::<Result<_>>()?;
+        self.keys = keys
+            .into_iter()
+            .flatten()
+            .map(place)
+            .collect::<Result<_>>()?;
         self.key_texts = vec![0..0; self.keys.len()];
         self.names = names.to_vec();
         Ok(())
@@ -127,7 +156,11 @@ impl TakeRecords for Partition<'_> {
             self.blocks[bucket as usize].add(&self.record);
         }
         self.record.clear();
-        if self.held_bytes < HELD_BYTES { Ok(()) } else { self.write() }
+        if self.held_bytes < HELD_BYTES {
+            Ok(())
+        } else {
+            self.write()
+        }
     }
 
     fn finish(&mut self) -> Result<()> {
@@ -150,14 +183,19 @@ impl Block {
     /// Adds the rows to the end of a file.
     fn write_to(&self, path: &Path) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        let counts = [self.rows, self.numbers.len() as u64, self.texts.len() as u64];
+        let counts = [
+            self.rows,
+            self.numbers.len() as u64,
+            self.texts.len() as u64,
+        ];
         file.write_all(&counts.map(u64::to_le_bytes).concat())?;
         file.write_all(&self.numbers)?;
         file.write_all(self.texts.as_bytes())
     }
 }
 
-/// Reads the rows of one file that are in a bucket: the frame that [`super::decode`] makes, less the rows of other buckets.
+/// Reads the rows of one file that are in a bucket: the frame that [`super::decode`] makes, less
+/// the rows of other buckets.
 ///
 /// # Errors
 /// `Store`, when the file is not as it was written.
@@ -175,23 +213,37 @@ pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Res
     let mut content = Vec::new();
     while left > 0 {
         reader.read_exact(&mut counts).map_err(|_| damaged())?;
-        let [rows, bytes_of_numbers, bytes_of_texts] = [0, 8, 16].map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("eight bytes")));
-        let bytes = bytes_of_numbers.checked_add(bytes_of_texts).ok_or_else(damaged)?;
-        left = left.checked_sub(24).and_then(|left| left.checked_sub(bytes)).ok_or_else(damaged)?;
+        let [rows, bytes_of_numbers, bytes_of_texts] = [0, 8, 16]
+            .map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("eight bytes")));
+        let bytes = bytes_of_numbers
+            .checked_add(bytes_of_texts)
+            .ok_or_else(damaged)?;
+        left = left
+            .checked_sub(24)
+            .and_then(|left| left.checked_sub(bytes))
+            .ok_or_else(damaged)?;
         content.resize(usize::try_from(bytes).map_err(|_| damaged())?, 0);
         reader.read_exact(&mut content).map_err(|_| damaged())?;
-        let (numbers, texts) = content.split_at(usize::try_from(bytes_of_numbers).map_err(|_| damaged())?);
+        let (numbers, texts) =
+            content.split_at(usize::try_from(bytes_of_numbers).map_err(|_| damaged())?);
         read_block(&mut frame, columns.len(), rows, numbers, texts).ok_or_else(damaged)?;
     }
     frame.finish(numbers)
 }
 
 /// Adds the rows of a block to a frame; none where it is not as it was written.
-fn read_block(frame: &mut TextFrame, columns: usize, rows: u64, mut numbers: &[u8], texts: &[u8]) -> Option<()> {
+fn read_block(
+    frame: &mut TextFrame,
+    columns: usize,
+    rows: u64,
+    mut numbers: &[u8],
+    texts: &[u8],
+) -> Option<()> {
     let mut texts = std::str::from_utf8(texts).ok()?;
     for _ in 0..rows {
         for column in 0..columns {
-            let (text, rest) = texts.split_at_checked(usize::try_from(take_number(&mut numbers)?).ok()?)?;
+            let (text, rest) =
+                texts.split_at_checked(usize::try_from(take_number(&mut numbers)?).ok()?)?;
             frame.cell(column, text);
             texts = rest;
         }

@@ -1,5 +1,5 @@
-//! Which columns of a file are read, and under which of our names. A file that lacks a wanted column is refused; one that nobody declared
-//! is told of, and refused where the plan is closed.
+//! Which columns of a file are read, and under which of our names. A file that lacks a wanted
+//! column is refused; one that nobody declared is told of, and refused where the plan is closed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -37,9 +37,13 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 impl ColumnPlan {
-    /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one digit, `""` is a column without a name.
+    /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one
+    /// digit, `""` is a column without a name.
     pub fn new(ignore: Vec<String>) -> Self {
-        Self { ignore, ..Self::default() }
+        Self {
+            ignore,
+            ..Self::default()
+        }
     }
 
     /// The plan that a source declares; `keys` are the values of its file's variables.
@@ -47,11 +51,23 @@ impl ColumnPlan {
     /// # Errors
     /// `Config`, when a pattern names a variable that the file has not.
     pub fn of(source: &Source, keys: &BTreeMap<String, String>) -> Result<Self> {
-        let ignore = source.ignore.iter().map(|pattern| expand(pattern, keys)).collect::<Result<Vec<_>>>()?;
-        let mut plan = if source.closed { Self::new(ignore).closed() } else { Self::new(ignore) };
+        let ignore = source
+            .ignore
+            .iter()
+            .map(|pattern| expand(pattern, keys))
+            .collect::<Result<Vec<_>>>()?;
+        let mut plan = if source.closed {
+            Self::new(ignore).closed()
+        } else {
+            Self::new(ignore)
+        };
         for (name, source_names) in &source.columns {
             let source_names: Vec<&str> = source_names.iter().map(String::as_str).collect();
-            plan = if source.optional_columns.contains(name) { plan.want_optional(name, &source_names) } else { plan.want(name, &source_names) };
+            plan = if source.optional_columns.contains(name) {
+                plan.want_optional(name, &source_names)
+            } else {
+                plan.want(name, &source_names)
+            };
         }
         Ok(plan)
     }
@@ -59,13 +75,21 @@ impl ColumnPlan {
     /// Reads a column under our name from the first of the publisher's names that the file has.
     #[must_use]
     pub fn want(self, name: &str, source_names: &[&str]) -> Self {
-        self.also(Wanted { name: name.to_owned(), source_names: owned(source_names), is_optional: false })
+        self.also(Wanted {
+            name: name.to_owned(),
+            source_names: owned(source_names),
+            is_optional: false,
+        })
     }
 
     /// The same of a column that some files do not have.
     #[must_use]
     pub fn want_optional(self, name: &str, source_names: &[&str]) -> Self {
-        self.also(Wanted { name: name.to_owned(), source_names: owned(source_names), is_optional: true })
+        self.also(Wanted {
+            name: name.to_owned(),
+            source_names: owned(source_names),
+            is_optional: true,
+        })
     }
 
     fn also(mut self, wanted: Wanted) -> Self {
@@ -76,7 +100,10 @@ impl ColumnPlan {
     /// Takes no file with a column that is neither mapped nor ignored.
     #[must_use]
     pub fn closed(self) -> Self {
-        Self { is_closed: true, ..self }
+        Self {
+            is_closed: true,
+            ..self
+        }
     }
 
     /// Keeps only rows whose text in a wanted column starts with one of the prefixes.
@@ -88,28 +115,46 @@ impl ColumnPlan {
 
     /// Our name of a publisher's column; none where it is not read.
     pub fn name_of(&self, column: &str) -> Option<&str> {
-        self.wanted.iter().find(|wanted| wanted.source_names.iter().any(|name| name == column)).map(|wanted| wanted.name.as_str())
+        self.wanted
+            .iter()
+            .find(|wanted| wanted.source_names.iter().any(|name| name == column))
+            .map(|wanted| wanted.name.as_str())
     }
 
     /// Whether a column is mapped or ignored.
     pub(super) fn knows(&self, column: &str) -> bool {
-        self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|name| name == column)) || self.ignore.iter().any(|pattern| is_text(pattern, column))
+        self.wanted
+            .iter()
+            .any(|wanted| wanted.source_names.iter().any(|name| name == column))
+            || self.ignore.iter().any(|pattern| is_text(pattern, column))
     }
 
     /// Whether a column inside that one is mapped or ignored.
     pub(super) fn knows_below(&self, column: &str) -> bool {
-        let mut names = self.wanted.iter().flat_map(|wanted| &wanted.source_names).chain(&self.ignore);
-        names.any(|name| name.strip_prefix(column).is_some_and(|rest| rest.starts_with(['.', '_'])))
+        let mut names = self
+            .wanted
+            .iter()
+            .flat_map(|wanted| &wanted.source_names)
+            .chain(&self.ignore);
+        names.any(|name| {
+            name.strip_prefix(column)
+                .is_some_and(|rest| rest.starts_with(['.', '_']))
+        })
     }
 
-    /// Finds each wanted column among the attributes of records; a file without records has none, and lacks none.
+    /// Finds each wanted column among the attributes of records; a file without records has none,
+    /// and lacks none.
     ///
     /// # Errors
     /// As [`ColumnPlan::resolve`].
     pub(super) fn resolve_attributes(&self, names: &[String]) -> Result<Resolved> {
         if names.is_empty() {
             return Ok(Resolved {
-                names: self.wanted.iter().map(|wanted| wanted.name.clone()).collect(),
+                names: self
+                    .wanted
+                    .iter()
+                    .map(|wanted| wanted.name.clone())
+                    .collect(),
                 positions: vec![None; self.wanted.len()],
                 keep: None,
                 width: 0,
@@ -122,26 +167,44 @@ impl ColumnPlan {
     /// Finds each wanted column in a header.
     ///
     /// # Errors
-    /// `Format`, naming the columns: missing (and which new one is named most like it), a mapped one that is twice there, or, of a closed plan,
-    /// neither mapped nor ignored.
+    /// `Format`, naming the columns: missing (and which new one is named most like it), a mapped
+    /// one that is twice there, or, of a closed plan, neither mapped nor ignored.
     pub(super) fn resolve(&self, header: &[&str]) -> Result<Resolved> {
         // A trailing delimiter makes a last column without a name (data.census.gov).
         let has_unnamed = self.ignore.iter().any(String::is_empty);
-        let header = header.strip_suffix(&[""]).filter(|_| !has_unnamed).unwrap_or(header);
-        let is_mapped = |name: &str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|known| known == name));
+        let header = header
+            .strip_suffix(&[""])
+            .filter(|_| !has_unnamed)
+            .unwrap_or(header);
+        let is_mapped = |name: &str| {
+            self.wanted
+                .iter()
+                .any(|wanted| wanted.source_names.iter().any(|known| known == name))
+        };
         let mut seen: HashSet<&str> = HashSet::with_capacity(header.len());
         let mut repeated = header.iter().copied().filter(|name| !seen.insert(name));
-        if let Some(twice) = repeated.find(|name| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty())) {
-            return Err(Error::format(format!("column `{twice}` occurs twice in the header")));
+        if let Some(twice) = repeated
+            .find(|name| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty()))
+        {
+            return Err(Error::format(format!(
+                "column `{twice}` occurs twice in the header"
+            )));
         }
-        let mut new: Vec<String> = header.iter().filter(|column| !self.knows(column)).map(|column| (*column).to_owned()).collect();
+        let mut new: Vec<String> = header
+            .iter()
+            .filter(|column| !self.knows(column))
+            .map(|column| (*column).to_owned())
+            .collect();
         new.sort_unstable();
         new.dedup();
         let mut names = Vec::new();
         let mut positions = Vec::new();
         let mut missing = Vec::new();
         for wanted in &self.wanted {
-            let position = wanted.source_names.iter().find_map(|name| header.iter().position(|column| column == name));
+            let position = wanted
+                .source_names
+                .iter()
+                .find_map(|name| header.iter().position(|column| column == name));
             if position.is_none() && !wanted.is_optional {
                 missing.push(wanted);
             }
@@ -152,34 +215,73 @@ impl ColumnPlan {
             return Err(refusal(&missing, &new));
         }
         let keep = self.keep.as_ref().map(|(name, prefixes)| {
-            let column = names.iter().position(|wanted| wanted == name).expect("a kept column is a wanted column");
-            (column, prefixes.iter().map(|prefix| prefix.as_bytes().to_vec()).collect())
+            let column = names
+                .iter()
+                .position(|wanted| wanted == name)
+                .expect("a kept column is a wanted column");
+            (
+                column,
+                prefixes
+                    .iter()
+                    .map(|prefix| prefix.as_bytes().to_vec())
+                    .collect(),
+            )
         });
-        Ok(Resolved { names, positions, keep, width: header.len(), new })
+        Ok(Resolved {
+            names,
+            positions,
+            keep,
+            width: header.len(),
+            new,
+        })
     }
 }
 
-/// So many new columns are looked through for the one that is missing, and so many stand in a message: a header may have any number.
+/// So many new columns are looked through for the one that is missing, and so many stand in a
+/// message: a header may have any number.
 const MOST_COMPARED: usize = 1_000;
 const MOST_TOLD: usize = 40;
 
 /// Says which columns are not as declared, and of a missing one which new one may be meant.
 fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
-    let quoted = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let quoted = |names: &[String]| {
+        names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let candidates: Vec<&str> = new.iter().take(MOST_COMPARED).map(String::as_str).collect();
     let mut parts = Vec::new();
     for wanted in missing {
-        let names = wanted.source_names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
-        let alike = wanted.source_names.iter().find_map(|name| nearest(name, &candidates));
+        let names = wanted
+            .source_names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(" or ");
+        let alike = wanted
+            .source_names
+            .iter()
+            .find_map(|name| nearest(name, &candidates));
         parts.push(match alike {
-            Some(alike) => format!("{names} is missing, and `{alike}` is new: perhaps the same under another name"),
+            Some(alike) => format!(
+                "{names} is missing, and `{alike}` is new: perhaps the same under another name"
+            ),
             None => format!("{names} is missing"),
         });
     }
     if !new.is_empty() {
         let (told, rest) = new.split_at(new.len().min(MOST_TOLD));
-        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        parts.push(format!("neither mapped nor ignored: {}{more}", quoted(told)));
+        let more = if rest.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} more", rest.len())
+        };
+        parts.push(format!(
+            "neither mapped nor ignored: {}{more}",
+            quoted(told)
+        ));
     }
     Error::format(format!("the columns are not those declared ({})", parts.join("; ")))
         .hint("look at the file; where the publisher renamed a column, add its new name to the mapping of ours in the declaration, and list under `ignore` what is not used")
@@ -203,7 +305,9 @@ pub(super) struct Resolved {
 impl Resolved {
     /// Whether a row is kept, given the cell at a place in the file.
     pub(super) fn is_kept<'c>(&self, cell_at: impl FnOnce(usize) -> &'c [u8]) -> bool {
-        let Some((column, prefixes)) = &self.keep else { return true };
+        let Some((column, prefixes)) = &self.keep else {
+            return true;
+        };
         self.positions[*column].is_none_or(|position| {
             let cell = cell_at(position);
             prefixes.iter().any(|prefix| cell.starts_with(prefix))
@@ -212,6 +316,8 @@ impl Resolved {
 
     /// The place in the file of the column that decides whether a row is kept.
     pub(super) fn keep_position(&self) -> Option<usize> {
-        self.keep.as_ref().and_then(|(column, _)| self.positions[*column])
+        self.keep
+            .as_ref()
+            .and_then(|(column, _)| self.positions[*column])
     }
 }

@@ -1,4 +1,5 @@
-//! Decodes a JSON array of objects. Records leave out what they do not have, so the header is every attribute that any of them has.
+//! Decodes a JSON array of objects. Records leave out what they do not have, so the header is every
+//! attribute that any of them has.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -21,39 +22,64 @@ const MAX_ATTRIBUTES: usize = 2_000;
 
 /// Layout of a JSON file of records.
 pub(super) struct Layout<'a> {
-    /// Names that lead from the document to its array of records, joined by `.`; none when the document is the array.
+    /// Names that lead from the document to its array of records, joined by `.`; none when the
+    /// document is the array.
     pub(super) records: Option<&'a str>,
     /// Whether names of attributes are compared in normalized form.
     pub(super) is_name_normalized: bool,
 }
 
-/// Decodes an array of objects. An attribute of an object inside a record has the name of both, joined by `.`; an object or array whose own
-/// name is mapped or ignored is one cell, its JSON text.
-pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
+/// Decodes an array of objects. An attribute of an object inside a record has the name of both,
+/// joined by `.`; an object or array whose own name is mapped or ignored is one cell, its JSON
+/// text.
+pub(super) fn decode(
+    task: &Task<'_>,
+    layout: &Layout<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Vec<Malformed>> {
     let text = read_text(task)?;
     let text = text.as_str();
     let objects = records(text, layout)?;
     let names = names(&objects, task, layout)?;
     let resolved = task.plan.resolve_attributes(&names)?;
-    let indices: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect();
+    let indices: HashMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| (name.as_str(), index))
+        .collect();
     let mut records = Records::new(&resolved, Encoding::Utf8, sink)?;
     let mut push = |record: &str, offset: usize| match Cells::of(record, task.plan, layout) {
-        Ok(cells) => push_cells(&mut records, &resolved, &indices, &cells, record, offset as u64),
+        Ok(cells) => push_cells(
+            &mut records,
+            &resolved,
+            &indices,
+            &cells,
+            record,
+            offset as u64,
+        ),
         Err(problem) => records.malformed(problem, record.as_bytes(), offset as u64),
     };
     match task.only {
         Some(ranges) => {
             for (offset, length) in ranges {
                 let start = usize::try_from(*offset).ok();
-                let end = offset.checked_add(*length).and_then(|end| usize::try_from(end).ok());
-                let range = start.zip(end).and_then(|(start, end)| Some((start, text.get(start..end)?)));
-                let (start, record) = range.ok_or_else(|| Error::format("ends before the record does"))?;
+                let end = offset
+                    .checked_add(*length)
+                    .and_then(|end| usize::try_from(end).ok());
+                let range = start
+                    .zip(end)
+                    .and_then(|(start, end)| Some((start, text.get(start..end)?)));
+                let (start, record) =
+                    range.ok_or_else(|| Error::format("ends before the record does"))?;
                 push(record, start)?;
             }
         }
         None => {
             for object in objects {
-                push(object.get(), object.get().as_ptr() as usize - text.as_ptr() as usize)?;
+                push(
+                    object.get(),
+                    object.get().as_ptr() as usize - text.as_ptr() as usize,
+                )?;
             }
         }
     }
@@ -61,8 +87,18 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
 }
 
 /// The values of one record, by the names that they are mapped by; none where it is no record.
-pub(super) fn spans<'r>(record: &'r str, plan: &ColumnPlan, layout: &Layout<'_>) -> Option<Vec<(String, &'r RawValue)>> {
-    Cells::of(record, plan, layout).ok().map(|cells| cells.0.into_iter().map(|cell| (cell.name, cell.value)).collect())
+pub(super) fn spans<'r>(
+    record: &'r str,
+    plan: &ColumnPlan,
+    layout: &Layout<'_>,
+) -> Option<Vec<(String, &'r RawValue)>> {
+    Cells::of(record, plan, layout).ok().map(|cells| {
+        cells
+            .0
+            .into_iter()
+            .map(|cell| (cell.name, cell.value))
+            .collect()
+    })
 }
 
 /// Counts the records of a file, whatever is in them.
@@ -77,7 +113,9 @@ pub(super) fn attributes(task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<Str
 
 fn read_text(task: &Task<'_>) -> Result<String> {
     let mut bytes = Vec::new();
-    open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;
+    open(task.path, task.member, task.max_bytes)?
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|_| Error::format("is not UTF-8"))
 }
 
@@ -87,26 +125,36 @@ fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> 
     let not_json = |error: serde_json::Error| Error::format(format!("is not JSON: {error}"));
     let mut value: &RawValue = serde_json::from_str(text).map_err(not_json)?;
     for name in layout.records.into_iter().flat_map(|path| path.split('.')) {
-        let object: Object<'_> = serde_json::from_str(value.get()).map_err(|_| Error::format(format!("has no object that holds `{name}`")))?;
+        let object: Object<'_> = serde_json::from_str(value.get())
+            .map_err(|_| Error::format(format!("has no object that holds `{name}`")))?;
         let found = object.0.into_iter().find(|(known, _)| known == name);
         value = found.ok_or_else(|| Error::format(format!("has no `{name}`: it is not the declared list, such as a service's message of failure")))?.1;
     }
     serde_json::from_str(value.get()).map_err(|_| Error::format("is not an array of records"))
 }
 
-/// The attributes of all records, in the order in which they first stand there. Records leave out what they do not have, so that a file's
-/// header is what any of them has.
+/// The attributes of all records, in the order in which they first stand there. Records leave out
+/// what they do not have, so that a file's header is what any of them has.
 fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut written: HashMap<String, String> = HashMap::new();
     for record in records {
-        for Cell { name, path, .. } in Cells::of(record.get(), task.plan, layout).unwrap_or_default().0 {
+        for Cell { name, path, .. } in Cells::of(record.get(), task.plan, layout)
+            .unwrap_or_default()
+            .0
+        {
             match written.get(&name) {
                 Some(known) if *known == path => {}
-                Some(known) => return Err(Error::format(format!("the attributes `{known}` and `{path}` are both `{name}`"))),
+                Some(known) => {
+                    return Err(Error::format(format!(
+                        "the attributes `{known}` and `{path}` are both `{name}`"
+                    )));
+                }
                 None => {
                     if names.len() == MAX_ATTRIBUTES {
-                        return Err(Error::format(format!("its records have more than {MAX_ATTRIBUTES} different attributes")));
+                        return Err(Error::format(format!(
+                            "its records have more than {MAX_ATTRIBUTES} different attributes"
+                        )));
                     }
                     names.push(name.clone());
                     written.insert(name, path);
@@ -117,12 +165,25 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
     Ok(names)
 }
 
-fn push_cells(records: &mut Records<'_, '_>, resolved: &Resolved, indices: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) -> Result<()> {
+fn push_cells(
+    records: &mut Records<'_, '_>,
+    resolved: &Resolved,
+    indices: &HashMap<&str, usize>,
+    cells: &Cells<'_>,
+    record: &str,
+    offset: u64,
+) -> Result<()> {
     let mut texts: Vec<Option<String>> = vec![None; indices.len()];
     for cell in &cells.0 {
         match text_of(cell.value) {
             Ok(text) => texts[indices[cell.name.as_str()]] = text,
-            Err(problem) => return records.malformed(format!("the attribute `{}` {problem}", cell.path), record.as_bytes(), offset),
+            Err(problem) => {
+                return records.malformed(
+                    format!("the attribute `{}` {problem}", cell.path),
+                    record.as_bytes(),
+                    offset,
+                );
+            }
         }
     }
     let cell = |index: usize| texts[index].as_deref().map(str::as_bytes);
@@ -132,11 +193,14 @@ fn push_cells(records: &mut Records<'_, '_>, resolved: &Resolved, indices: &Hash
     Ok(())
 }
 
-/// The text of a value: a string's, a number's as it is written, `true` or `false`; an object or an array as it is written.
+/// The text of a value: a string's, a number's as it is written, `true` or `false`; an object or an
+/// array as it is written.
 fn text_of(value: &RawValue) -> std::result::Result<Option<String>, &'static str> {
     match value.get() {
         "null" => Ok(None),
-        text if text.starts_with('"') => serde_json::from_str(text).map(Some).map_err(|_| "is no text"),
+        text if text.starts_with('"') => serde_json::from_str(text)
+            .map(Some)
+            .map_err(|_| "is no text"),
         text => Ok(Some(text.to_owned())),
     }
 }
@@ -155,22 +219,47 @@ struct Cell<'r> {
 
 impl<'r> Cells<'r> {
     /// Takes a record apart; says what is wrong with it.
-    fn of(record: &'r str, plan: &ColumnPlan, layout: &Layout<'_>) -> std::result::Result<Self, String> {
+    fn of(
+        record: &'r str,
+        plan: &ColumnPlan,
+        layout: &Layout<'_>,
+    ) -> std::result::Result<Self, String> {
         let mut cells = Self::default();
         cells.add(record, "", MAX_DEPTH, plan, layout)?;
         let mut met = HashSet::new();
         match cells.0.iter().find(|cell| !met.insert(&cell.name)) {
-            Some(cell) => Err(format!("the record has the attribute `{}` twice", cell.path)),
+            Some(cell) => Err(format!(
+                "the record has the attribute `{}` twice",
+                cell.path
+            )),
             None => Ok(cells),
         }
     }
 
-    fn add(&mut self, object: &'r str, above: &str, depth: usize, plan: &ColumnPlan, layout: &Layout<'_>) -> std::result::Result<(), String> {
-        let depth = depth.checked_sub(1).ok_or_else(|| format!("the record has more than {MAX_DEPTH} objects inside each other"))?;
-        let Object(attributes) = serde_json::from_str(object).map_err(|_| "the record is not an object".to_owned())?;
+    fn add(
+        &mut self,
+        object: &'r str,
+        above: &str,
+        depth: usize,
+        plan: &ColumnPlan,
+        layout: &Layout<'_>,
+    ) -> std::result::Result<(), String> {
+        let depth = depth.checked_sub(1).ok_or_else(|| {
+            format!("the record has more than {MAX_DEPTH} objects inside each other")
+        })?;
+        let Object(attributes) =
+            serde_json::from_str(object).map_err(|_| "the record is not an object".to_owned())?;
         for (key, value) in attributes {
-            let path = if above.is_empty() { key } else { format!("{above}.{key}") };
-            let name = if layout.is_name_normalized { normalized_name(&path) } else { path.clone() };
+            let path = if above.is_empty() {
+                key
+            } else {
+                format!("{above}.{key}")
+            };
+            let name = if layout.is_name_normalized {
+                normalized_name(&path)
+            } else {
+                path.clone()
+            };
             let is_known = plan.knows(&name);
             if !is_known && value.get().starts_with('{') {
                 self.add(value.get(), &path, depth, plan, layout)?;
@@ -195,7 +284,10 @@ impl<'t> Deserialize<'t> for Object<'t> {
                 formatter.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+            fn visit_map<A: MapAccess<'t>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
                 let mut attributes = Vec::new();
                 while let Some(attribute) = map.next_entry()? {
                     attributes.push(attribute);

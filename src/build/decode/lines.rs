@@ -1,4 +1,5 @@
-//! Splits a stream into lines with the offset of each. A line longer than any publisher writes means that the file is no text in lines.
+//! Splits a stream into lines with the offset of each. A line longer than any publisher writes
+//! means that the file is no text in lines.
 
 use std::io::Read;
 
@@ -13,7 +14,8 @@ pub(super) fn trim_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Splits a stream into lines, with the offset of each, in one buffer that grows to the longest line only.
+/// Splits a stream into lines, with the offset of each, in one buffer that grows to the longest
+/// line only.
 pub(super) struct Lines<'a> {
     reader: ByteReader<'a>,
     buffer: Vec<u8>,
@@ -25,18 +27,34 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     pub(super) fn open(task: &Task<'_>) -> Result<Self> {
         let reader = open_for(task.reading(), task.path, task.member, task.max_bytes)?;
-        let at_first = if task.reading() == Reading::Whole { 1 << 18 } else { RECORD_BYTES };
-        Ok(Self { reader, buffer: vec![0; at_first], start: 0, end: 0, offset: 0 })
+        let at_first = if task.reading() == Reading::Whole {
+            1 << 18
+        } else {
+            RECORD_BYTES
+        };
+        Ok(Self {
+            reader,
+            buffer: vec![0; at_first],
+            start: 0,
+            end: 0,
+            offset: 0,
+        })
     }
 
     /// The reader from the first byte on, for reading records by offset.
     pub(super) fn into_reader(mut self, task: &Task<'_>) -> Result<ByteReader<'a>> {
-        if self.reader.rewind()? { Ok(self.reader) } else { open_for(task.reading(), task.path, task.member, task.max_bytes) }
+        if self.reader.rewind()? {
+            Ok(self.reader)
+        } else {
+            open_for(task.reading(), task.path, task.member, task.max_bytes)
+        }
     }
 
     /// The next line without its ending, and the offset of its first byte.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>> {
-        Ok(self.next_line_with_end()?.map(|(offset, line)| (offset, trim_line_end(line))))
+        Ok(self
+            .next_line_with_end()?
+            .map(|(offset, line)| (offset, trim_line_end(line))))
     }
 
     pub(super) fn next_line_with_end(&mut self) -> Result<Option<(u64, &[u8])>> {
@@ -47,7 +65,10 @@ impl<'a> Lines<'a> {
             }
             searched = self.end;
             if self.end - self.start > MAX_LINE {
-                return Err(Error::format(format!("a line at byte {} is longer than {MAX_LINE} bytes", self.offset)));
+                return Err(Error::format(format!(
+                    "a line at byte {} is longer than {MAX_LINE} bytes",
+                    self.offset
+                )));
             }
             if self.end == self.buffer.len() {
                 self.buffer.copy_within(self.start..self.end, 0);
@@ -58,7 +79,10 @@ impl<'a> Lines<'a> {
                     self.buffer.resize(self.buffer.len() * 2, 0);
                 }
             }
-            let count = self.reader.read(&mut self.buffer[self.end..]).map_err(unreadable)?;
+            let count = self
+                .reader
+                .read(&mut self.buffer[self.end..])
+                .map_err(unreadable)?;
             if count == 0 {
                 if self.start == self.end {
                     return Ok(None);

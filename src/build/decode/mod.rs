@@ -1,6 +1,7 @@
-//! Turns a file into a frame of text columns with a byte pointer per record, or a list that is built in buckets into files of their records. One
-//! row per record kept. Knows formats, not agencies:
-//! which columns there are and what they mean is the caller's. Never infers a type: every cell arrives as text.
+//! Turns a file into a frame of text columns with a byte pointer per record, or a list that is
+//! built in buckets into files of their records. One row per record kept. Knows formats, not
+//! agencies: which columns there are and what they mean is the caller's. Never infers a type: every
+//! cell arrives as text.
 
 mod archive;
 mod cells;
@@ -39,7 +40,9 @@ use hash_partitioner::Partition;
 pub use hash_partitioner::{HashPartitioner, Partitioned, read_partition};
 pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member, ReadAt};
-pub use packed::{ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start};
+pub use packed::{
+    ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start,
+};
 use records::{Sink, TakeRecords};
 use text_frames::TextFrames;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
@@ -65,14 +68,16 @@ pub struct Task<'a> {
     pub member_number: u64,
     /// Largest size after decompression.
     pub max_bytes: u64,
-    /// Reads only these records, given by offset and length: how a record is made again from its own bytes.
+    /// Reads only these records, given by offset and length: how a record is made again from its
+    /// own bytes.
     pub only: Option<&'a [(u64, u64)]>,
 }
 
 /// The records of a file.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The wanted columns as text, and [`pubdata_core::provenance::POINTERS`]. An empty cell is null.
+    /// The wanted columns as text, and [`pubdata_core::provenance::POINTERS`]. An empty cell is
+    /// null.
     pub frame: DataFrame,
     /// Records that could not be read.
     pub malformed: Vec<Malformed>,
@@ -96,83 +101,157 @@ pub struct Malformed {
 /// One row per record that the plan keeps; the plan's columns in order, then the pointers.
 ///
 /// # Errors
-/// `Format`, when the file is not what it was declared to be: a column that is missing, of a closed plan one that is new, a damaged archive.
-/// `Store`, when it cannot be read.
+/// `Format`, when the file is not what it was declared to be: a column that is missing, of a closed
+/// plan one that is new, a damaged archive. `Store`, when it cannot be read.
 ///
 /// # Issues
-/// A record with another number of cells than the header, or with bytes that are not in the declared encoding.
+/// A record with another number of cells than the header, or with bytes that are not in the
+/// declared encoding.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     let mut whole = None;
     let (malformed, columns) = decode_chunks(task, usize::MAX, &mut |frame| {
         whole = Some(frame);
         Ok(())
     })?;
-    Ok(Decoded { frame: whole.expect("every file gives a frame"), malformed, columns })
+    Ok(Decoded {
+        frame: whole.expect("every file gives a frame"),
+        malformed,
+        columns,
+    })
 }
 
-/// Decodes a file in frames of so many rows, each handed over before the next is made; at least one, which may be empty. Gives the records
-/// that could not be read, and what the columns are like.
+/// Decodes a file in frames of so many rows, each handed over before the next is made; at least
+/// one, which may be empty. Gives the records that could not be read, and what the columns are
+/// like.
 ///
 /// # Errors
 /// As [`decode`], after frames have been handed over, and what taking one says.
-pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<(Vec<Malformed>, ColumnFindings)> {
-    decode_into(task, &mut TextFrames::new(rows, [task.input, task.member_number], take))
+pub fn decode_chunks(
+    task: &Task<'_>,
+    rows: usize,
+    take: &mut dyn FnMut(DataFrame) -> Result<()>,
+) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    decode_into(
+        task,
+        &mut TextFrames::new(rows, [task.input, task.member_number], take),
+    )
 }
 
-/// Decodes a file into one file on disk per bucket. Gives what went where, the records that could not be read, and what the columns are like.
+/// Decodes a file into one file on disk per bucket. Gives what went where, the records that could
+/// not be read, and what the columns are like.
 ///
 /// # Errors
-/// As [`decode`]; `Store`, when rows cannot be written; `Config`, when the plan has no such column to split by.
-pub fn partition(task: &Task<'_>, partitioner: HashPartitioner<'_>) -> Result<(Partitioned, Vec<Malformed>, ColumnFindings)> {
+/// As [`decode`]; `Store`, when rows cannot be written; `Config`, when the plan has no such column
+/// to split by.
+pub fn partition(
+    task: &Task<'_>,
+    partitioner: HashPartitioner<'_>,
+) -> Result<(Partitioned, Vec<Malformed>, ColumnFindings)> {
     let mut partition = Partition::new(partitioner);
     let (malformed, columns) = decode_into(task, &mut partition)?;
     Ok((partition.partitioned(), malformed, columns))
 }
 
-fn decode_into(task: &Task<'_>, records: &mut dyn TakeRecords) -> Result<(Vec<Malformed>, ColumnFindings)> {
-    let sink = &mut Sink { records, columns: ColumnFindings::default() };
+fn decode_into(
+    task: &Task<'_>,
+    records: &mut dyn TakeRecords,
+) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    let sink = &mut Sink {
+        records,
+        columns: ColumnFindings::default(),
+    };
     let decoded = match task.format {
-        Format::FixedWidth { record_bytes, encoding, fields } => {
-            let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
+        Format::FixedWidth {
+            record_bytes,
+            encoding,
+            fields,
+        } => {
+            let layout = fixed_width::Layout {
+                record_bytes: *record_bytes as usize,
+                encoding: *encoding,
+                fields,
+            };
             fixed_width::decode(task, &layout, sink)
         }
-        Format::JsonRecords { records, normalized_header } => {
-            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header }, sink)
-        }
+        Format::JsonRecords {
+            records,
+            normalized_header,
+        } => json_records::decode(
+            task,
+            &json_records::Layout {
+                records: records.as_deref(),
+                is_name_normalized: *normalized_header,
+            },
+            sink,
+        ),
         Format::JsonRows => json_rows::decode(task, sink),
-        Format::Delimited { .. } | Format::Document { .. } => match delimited::Layout::of(task.format) {
-            Some(layout) => delimited::decode(task, &layout, sink),
-            None => Err(Error::config("a document is read by the dataset's own code, not as rows")),
-        },
+        Format::Delimited { .. } | Format::Document { .. } => {
+            match delimited::Layout::of(task.format) {
+                Some(layout) => delimited::decode(task, &layout, sink),
+                None => Err(Error::config(
+                    "a document is read by the dataset's own code, not as rows",
+                )),
+            }
+        }
         Format::Xlsx => xlsx::decode(task, sink),
     };
-    Ok((decoded.context(|| task.place())?, std::mem::take(&mut sink.columns)))
+    Ok((
+        decoded.context(|| task.place())?,
+        std::mem::take(&mut sink.columns),
+    ))
 }
 
 /// Counts the records of a file that is not packed, whatever is in them.
 ///
 /// # Errors
-/// `Format`, when the file is not in that format, or in one whose files are whole; `Store`, when it cannot be read.
+/// `Format`, when the file is not in that format, or in one whose files are whole; `Store`, when it
+/// cannot be read.
 pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64> {
     let plan = ColumnPlan::default();
-    let task = Task { path, format, member: None, plan: &plan, input: 0, member_number: 0, max_bytes, only: None };
+    let task = Task {
+        path,
+        format,
+        member: None,
+        plan: &plan,
+        input: 0,
+        member_number: 0,
+        max_bytes,
+        only: None,
+    };
     let counted = match format {
-        Format::JsonRecords { records, normalized_header } => {
-            json_records::count(&task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header })
-        }
-        other => delimited::Layout::of(other).map_or_else(|| Err(Error::config("its records are not counted")), |layout| delimited::count(&task, &layout)),
+        Format::JsonRecords {
+            records,
+            normalized_header,
+        } => json_records::count(
+            &task,
+            &json_records::Layout {
+                records: records.as_deref(),
+                is_name_normalized: *normalized_header,
+            },
+        ),
+        other => delimited::Layout::of(other).map_or_else(
+            || Err(Error::config("its records are not counted")),
+            |layout| delimited::count(&task, &layout),
+        ),
     };
     counted.context(|| task.place())
 }
 
 impl Task<'_> {
     fn reading(&self) -> Reading {
-        if self.only.is_some() { Reading::Records } else { Reading::Whole }
+        if self.only.is_some() {
+            Reading::Records
+        } else {
+            Reading::Whole
+        }
     }
 
     /// The file's name, and the member's.
     fn place(&self) -> String {
-        self.member.map_or_else(|| file_name(self.path), |member| format!("{} member {member}", file_name(self.path)))
+        self.member.map_or_else(
+            || file_name(self.path),
+            |member| format!("{} member {member}", file_name(self.path)),
+        )
     }
 }
 
@@ -180,7 +259,13 @@ impl Task<'_> {
 ///
 /// # Errors
 /// `Store` or `Format`, when the file or member cannot be read or ends before the record does.
-pub fn read_range(path: &Path, member: Option<&str>, offset: u64, length: u64, max_bytes: u64) -> Result<Vec<u8>> {
+pub fn read_range(
+    path: &Path,
+    member: Option<&str>,
+    offset: u64,
+    length: u64,
+    max_bytes: u64,
+) -> Result<Vec<u8>> {
     let mut reader = open_for(Reading::Records, path, member, max_bytes)?;
     reader.skip_to(offset)?;
     reader.take_exactly(length)
@@ -189,11 +274,14 @@ pub fn read_range(path: &Path, member: Option<&str>, offset: u64, length: u64, m
 /// The publisher's name of a file, which stands behind the digest where it is kept by that.
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let of_publisher = name.split_once('-').filter(|(digest, _)| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let of_publisher = name.split_once('-').filter(|(digest, _)| {
+        digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    });
     of_publisher.map_or(&*name, |(_, rest)| rest).to_owned()
 }
 
-/// A file or an archive member, read from front to back with the position known. Plain files skip by seeking.
+/// A file or an archive member, read from front to back with the position known. Plain files skip
+/// by seeking.
 struct ByteReader<'a> {
     source: Source<'a>,
     position: u64,
@@ -218,26 +306,60 @@ fn open<'a>(path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteRea
     open_for(Reading::Whole, path, member, max_bytes)
 }
 
-fn open_for<'a>(reading: Reading, path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteReader<'a>> {
+fn open_for<'a>(
+    reading: Reading,
+    path: &Path,
+    member: Option<&str>,
+    max_bytes: u64,
+) -> Result<ByteReader<'a>> {
     let is_whole = reading == Reading::Whole;
-    let (buffer, of_member) = if is_whole { (1 << 20, 1 << 18) } else { (RECORD_BYTES, RECORD_BYTES) };
-    // Who wants a record stops behind it: what was unpacked further is lost.
-    let ahead = if is_whole { Ahead { piece: 1 << 18, pieces: 4 } } else { Ahead { piece: 1 << 16, pieces: 0 } };
-    let source = match member {
-        None => Source::File(BufReader::with_capacity(buffer, File::open(path).at("open", path)?)),
-        Some(member) => Source::Member(Box::new(BufReader::with_capacity(of_member, archive::open_member(path, member, max_bytes, ahead)?))),
+    let (buffer, of_member) = if is_whole {
+        (1 << 20, 1 << 18)
+    } else {
+        (RECORD_BYTES, RECORD_BYTES)
     };
-    Ok(ByteReader { source, position: 0, max_bytes })
+    // Who wants a record stops behind it: what was unpacked further is lost.
+    let ahead = if is_whole {
+        Ahead {
+            piece: 1 << 18,
+            pieces: 4,
+        }
+    } else {
+        Ahead {
+            piece: 1 << 16,
+            pieces: 0,
+        }
+    };
+    let source = match member {
+        None => Source::File(BufReader::with_capacity(
+            buffer,
+            File::open(path).at("open", path)?,
+        )),
+        Some(member) => Source::Member(Box::new(BufReader::with_capacity(
+            of_member,
+            archive::open_member(path, member, max_bytes, ahead)?,
+        ))),
+    };
+    Ok(ByteReader {
+        source,
+        position: 0,
+        max_bytes,
+    })
 }
 
 impl ByteReader<'_> {
     /// Skips to an offset at or after the present position.
     fn skip_to(&mut self, offset: u64) -> Result<()> {
-        let distance = offset.checked_sub(self.position).ok_or_else(|| Error::format("records are not in file order"))?;
+        let distance = offset
+            .checked_sub(self.position)
+            .ok_or_else(|| Error::format("records are not in file order"))?;
         match &mut self.source {
-            Source::File(file) => file.seek_relative(i64::try_from(distance).unwrap_or(i64::MAX)).map_err(unreadable)?,
+            Source::File(file) => file
+                .seek_relative(i64::try_from(distance).unwrap_or(i64::MAX))
+                .map_err(unreadable)?,
             Source::Member(member) => {
-                std::io::copy(&mut member.take(distance), &mut std::io::sink()).map_err(unreadable)?;
+                std::io::copy(&mut member.take(distance), &mut std::io::sink())
+                    .map_err(unreadable)?;
             }
         }
         self.position = offset;
@@ -246,12 +368,19 @@ impl ByteReader<'_> {
 
     fn take_exactly(&mut self, length: u64) -> Result<Vec<u8>> {
         if length > self.max_bytes {
-            return Err(Error::format(format!("a record of {length} bytes is larger than the whole file may be")));
+            return Err(Error::format(format!(
+                "a record of {length} bytes is larger than the whole file may be"
+            )));
         }
         let mut bytes = Vec::new();
-        Read::take(&mut *self, length).read_to_end(&mut bytes).map_err(unreadable)?;
+        Read::take(&mut *self, length)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
         if (bytes.len() as u64) < length {
-            return Err(Error::format(format!("ends {} bytes before the record does", length - bytes.len() as u64)));
+            return Err(Error::format(format!(
+                "ends {} bytes before the record does",
+                length - bytes.len() as u64
+            )));
         }
         Ok(bytes)
     }
@@ -277,7 +406,10 @@ impl Read for ByteReader<'_> {
         };
         self.position += count as u64;
         if self.position > self.max_bytes {
-            return Err(std::io::Error::other(format!("is larger than the {} bytes declared as its maximum", self.max_bytes)));
+            return Err(std::io::Error::other(format!(
+                "is larger than the {} bytes declared as its maximum",
+                self.max_bytes
+            )));
         }
         Ok(count)
     }
@@ -288,7 +420,11 @@ fn unreadable(error: std::io::Error) -> Error {
     let text = error.to_string();
     let is_damage = error.kind() != std::io::ErrorKind::Other || text.contains("checksum");
     let error = Error::format(format!("cannot be read: {text}"));
-    if is_damage { error.hint("the file was damaged on its way, or made wrong: the next run fetches it whole") } else { error }
+    if is_damage {
+        error.hint("the file was damaged on its way, or made wrong: the next run fetches it whole")
+    } else {
+        error
+    }
 }
 
 /// Reads a whole document.
@@ -297,7 +433,10 @@ fn unreadable(error: std::io::Error) -> Error {
 /// `Format` or `Store`, when the file cannot be read or is larger than `max_bytes`.
 pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
-    open(path, None, max_bytes)?.read_to_end(&mut content).map_err(unreadable).context(|| file_name(path))?;
+    open(path, None, max_bytes)?
+        .read_to_end(&mut content)
+        .map_err(unreadable)
+        .context(|| file_name(path))?;
     Ok(content)
 }
 
@@ -308,7 +447,10 @@ pub type Ranges = BTreeMap<(Digest, Option<String>), Vec<(u64, u64)>>;
 pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a SourcePointer>) -> Ranges {
     let mut ranges = Ranges::new();
     for pointer in pointers {
-        ranges.entry((pointer.snapshot, pointer.member.clone())).or_default().push((pointer.offset, pointer.length));
+        ranges
+            .entry((pointer.snapshot, pointer.member.clone()))
+            .or_default()
+            .push((pointer.offset, pointer.length));
     }
     for list in ranges.values_mut() {
         list.sort_unstable();

@@ -1,4 +1,5 @@
-//! Unpacks a member's beginning from a ZIP archive of which only some bytes are there, and packs it as a small archive, for a probe.
+//! Unpacks a member's beginning from a ZIP archive of which only some bytes are there, and packs it
+//! as a small archive, for a probe.
 
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
@@ -39,13 +40,22 @@ impl ArchiveParts {
         self.parts.push((start, bytes));
     }
 
-    /// First byte and length of the directory, as the archive's end says; none when the end is not there.
+    /// First byte and length of the directory, as the archive's end says; none when the end is not
+    /// there.
     ///
     /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 to 4.3.16.
     pub fn directory(&self) -> Option<(u64, u64)> {
-        let (_, tail) = self.parts.iter().find(|(start, bytes)| start + bytes.len() as u64 == self.total)?;
+        let (_, tail) = self
+            .parts
+            .iter()
+            .find(|(start, bytes)| start + bytes.len() as u64 == self.total)?;
         let number = |record: &[u8], at: usize, length: usize| {
-            record.get(at..at + length).map(|bytes| bytes.iter().rev().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
+            record.get(at..at + length).map(|bytes| {
+                bytes
+                    .iter()
+                    .rev()
+                    .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
+            })
         };
         let end = &tail[memchr::memmem::rfind(tail, b"PK\x05\x06")?..];
         let (length, start) = (number(end, 12, 4)?, number(end, 16, 4)?);
@@ -56,34 +66,63 @@ impl ArchiveParts {
         Some((number(end, 48, 8)?, number(end, 40, 8)?))
     }
 
-    /// The first member, by its place in the archive, whose name matches: a name with at most one `*`, in which `#` is one digit.
+    /// The first member, by its place in the archive, whose name matches: a name with at most one
+    /// `*`, in which `#` is one digit.
     ///
     /// # Errors
     /// `Format`, when the directory cannot be read, or no member matches.
     pub fn first_member(&self, pattern: &str) -> Result<PackedMember> {
-        let unreadable = |error: zip::result::ZipError| Error::format(format!("its directory cannot be read: {error}"));
-        let mut directory = ZipIterable::try_new(PartsReader { parts: self, position: 0 }, Config::default()).map_err(unreadable)?;
+        let unreadable = |error: zip::result::ZipError| {
+            Error::format(format!("its directory cannot be read: {error}"))
+        };
+        let mut directory = ZipIterable::try_new(
+            PartsReader {
+                parts: self,
+                position: 0,
+            },
+            Config::default(),
+        )
+        .map_err(unreadable)?;
         let pattern = pattern.to_lowercase();
         let (mut found, mut names): (Option<PackedMember>, Vec<String>) = (None, Vec::new());
         for entry in directory.files().map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let name = entry.name().map_err(unreadable)?.into_owned();
-            if is_match(&pattern, &name.to_lowercase()) && found.as_ref().is_none_or(|found| entry.header_start() < found.start) {
-                found = Some(PackedMember { name: name.clone(), start: entry.header_start(), modified: entry.last_modified() });
+            if is_match(&pattern, &name.to_lowercase())
+                && found
+                    .as_ref()
+                    .is_none_or(|found| entry.header_start() < found.start)
+            {
+                found = Some(PackedMember {
+                    name: name.clone(),
+                    start: entry.header_start(),
+                    modified: entry.last_modified(),
+                });
             }
             if names.len() < 20 {
                 names.push(name);
             }
         }
-        found.ok_or_else(|| Error::format(format!("no member matches `{pattern}`; members: {}", names.join(", "))))
+        found.ok_or_else(|| {
+            Error::format(format!(
+                "no member matches `{pattern}`; members: {}",
+                names.join(", ")
+            ))
+        })
     }
 }
 
 /// The member that an archive begins with, from its first bytes.
 pub fn leading_member(bytes: &[u8]) -> Option<PackedMember> {
     let length = usize::from(u16::from_le_bytes([*bytes.get(26)?, *bytes.get(27)?]));
-    let name = bytes.strip_prefix(b"PK\x03\x04").and_then(|_| bytes.get(30..30 + length))?;
-    Some(PackedMember { name: String::from_utf8_lossy(name).into_owned(), start: 0, modified: None })
+    let name = bytes
+        .strip_prefix(b"PK\x03\x04")
+        .and_then(|_| bytes.get(30..30 + length))?;
+    Some(PackedMember {
+        name: String::from_utf8_lossy(name).into_owned(),
+        start: 0,
+        modified: None,
+    })
 }
 
 /// Whether a member's name is of a form: a name with at most one `*`, in which `#` is one digit.
@@ -91,17 +130,23 @@ pub fn is_member_of(pattern: &str, name: &str) -> bool {
     is_match(&pattern.to_lowercase(), &name.to_lowercase())
 }
 
-/// Unpacks the beginning of a member from bytes that begin with its header, and says whether it is the whole of it. At most `most` bytes.
+/// Unpacks the beginning of a member from bytes that begin with its header, and says whether it is
+/// the whole of it. At most `most` bytes.
 ///
 /// # Errors
-/// `Format`, when there is no header, or the member is packed by a method this program does not read.
+/// `Format`, when there is no header, or the member is packed by a method this program does not
+/// read.
 pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
     const FIXED_BYTES: usize = 30;
     let number = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     if bytes.len() < FIXED_BYTES || !bytes.starts_with(b"PK\x03\x04") {
-        return Err(Error::format("the member has no header where the archive's directory says it begins"));
+        return Err(Error::format(
+            "the member has no header where the archive's directory says it begins",
+        ));
     }
-    let data = bytes.get(FIXED_BYTES + number(26) + number(28)..).unwrap_or_default();
+    let data = bytes
+        .get(FIXED_BYTES + number(26) + number(28)..)
+        .unwrap_or_default();
     match number(8) {
         0 => {
             let size = u32::from_le_bytes([bytes[22], bytes[23], bytes[24], bytes[25]]) as usize;
@@ -110,11 +155,14 @@ pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
         }
         8 => {
             let mut content = Vec::with_capacity(most);
-            let status = Decompress::new(false).decompress_vec(data, &mut content, FlushDecompress::Sync);
+            let status =
+                Decompress::new(false).decompress_vec(data, &mut content, FlushDecompress::Sync);
             // Bytes that end in the middle of a block are what was asked for.
             Ok((content, matches!(status, Ok(Status::StreamEnd))))
         }
-        method => Err(Error::format(format!("the member is packed by a method this program does not read ({method})"))),
+        method => Err(Error::format(format!(
+            "the member is packed by a method this program does not read ({method})"
+        ))),
     }
 }
 
@@ -123,16 +171,31 @@ pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
 /// # Errors
 /// `Format`, when the member's name cannot be written.
 pub fn pack(member: &PackedMember, content: &[u8]) -> Result<Vec<u8>> {
-    let unwritable = |error: String| Error::format(format!("member `{}` cannot be written: {error}", member.name));
+    let unwritable = |error: String| {
+        Error::format(format!(
+            "member `{}` cannot be written: {error}",
+            member.name
+        ))
+    };
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-    let options = member.modified.map_or(options, |modified| options.last_modified_time(modified));
-    writer.start_file(member.name.as_str(), options).map_err(|error| unwritable(error.to_string()))?;
-    writer.write_all(content).map_err(|error| unwritable(error.to_string()))?;
-    Ok(writer.finish().map_err(|error| unwritable(error.to_string()))?.into_inner())
+    let options = member
+        .modified
+        .map_or(options, |modified| options.last_modified_time(modified));
+    writer
+        .start_file(member.name.as_str(), options)
+        .map_err(|error| unwritable(error.to_string()))?;
+    writer
+        .write_all(content)
+        .map_err(|error| unwritable(error.to_string()))?;
+    Ok(writer
+        .finish()
+        .map_err(|error| unwritable(error.to_string()))?
+        .into_inner())
 }
 
-/// Reads the parts that are there, and zeros elsewhere: a search for the archive's end goes over them, and a directory of them is none.
+/// Reads the parts that are there, and zeros elsewhere: a search for the archive's end goes over
+/// them, and a directory of them is none.
 struct PartsReader<'a> {
     parts: &'a ArchiveParts,
     position: u64,
@@ -140,11 +203,11 @@ struct PartsReader<'a> {
 
 impl Read for PartsReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let here = self
-            .parts
-            .parts
-            .iter()
-            .find_map(|(start, bytes)| bytes.get(usize::try_from(self.position.checked_sub(*start)?).ok()?..).filter(|rest| !rest.is_empty()));
+        let here = self.parts.parts.iter().find_map(|(start, bytes)| {
+            bytes
+                .get(usize::try_from(self.position.checked_sub(*start)?).ok()?..)
+                .filter(|rest| !rest.is_empty())
+        });
         match here {
             Some(rest) => {
                 let count = rest.len().min(buffer.len());
@@ -154,8 +217,17 @@ impl Read for PartsReader<'_> {
             }
             None if self.position >= self.parts.total => Ok(0),
             None => {
-                let next = self.parts.parts.iter().map(|(start, _)| *start).filter(|start| *start > self.position).min().unwrap_or(self.parts.total);
-                let count = usize::try_from(next - self.position).unwrap_or(usize::MAX).min(buffer.len());
+                let next = self
+                    .parts
+                    .parts
+                    .iter()
+                    .map(|(start, _)| *start)
+                    .filter(|start| *start > self.position)
+                    .min()
+                    .unwrap_or(self.parts.total);
+                let count = usize::try_from(next - self.position)
+                    .unwrap_or(usize::MAX)
+                    .min(buffer.len());
                 buffer[..count].fill(0);
                 self.position += count as u64;
                 Ok(count)
@@ -171,7 +243,8 @@ impl Seek for PartsReader<'_> {
             SeekFrom::End(distance) => self.parts.total.checked_add_signed(distance),
             SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
         };
-        self.position = position.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
+        self.position =
+            position.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
         Ok(self.position)
     }
 }
@@ -181,16 +254,25 @@ mod tests {
     use super::*;
 
     fn member(name: &str) -> PackedMember {
-        PackedMember { name: name.to_owned(), start: 0, modified: None }
+        PackedMember {
+            name: name.to_owned(),
+            start: 0,
+            modified: None,
+        }
     }
 
     #[test]
     fn a_member_is_found_and_unpacked_from_parts_of_its_archive() {
-        let text: String = (0..20_000).map(|line| format!("{line},{}\n", line * 7919 % 10_007)).collect();
+        let text: String = (0..20_000)
+            .map(|line| format!("{line},{}\n", line * 7919 % 10_007))
+            .collect();
         let archive = pack(&member("List_2026.csv"), text.as_bytes()).unwrap();
         let total = archive.len() as u64;
         assert!(total > 20_000);
-        let mut parts = ArchiveParts::new(total, vec![(total - 200, archive[archive.len() - 200..].to_vec())]);
+        let mut parts = ArchiveParts::new(
+            total,
+            vec![(total - 200, archive[archive.len() - 200..].to_vec())],
+        );
         let (start, length) = parts.directory().unwrap();
         assert!(start + length < total && start > total - 200);
         let found = parts.first_member("list_####.csv").unwrap();
@@ -200,17 +282,39 @@ mod tests {
         let (content, is_whole) = unpack_start(&archive, 1 << 20).unwrap();
         assert_eq!((content.as_slice(), is_whole), (text.as_bytes(), true));
         let (content, is_whole) = unpack_start(&archive, 100).unwrap();
-        assert_eq!((content.as_slice(), is_whole), (&text.as_bytes()[..100], false));
+        assert_eq!(
+            (content.as_slice(), is_whole),
+            (&text.as_bytes()[..100], false)
+        );
         parts.add(0, archive[..100].to_vec());
-        assert!(parts.first_member("other.csv").unwrap_err().to_string().contains("List_2026.csv"));
-        assert_eq!(leading_member(&archive[..100]).unwrap().name, "List_2026.csv");
+        assert!(
+            parts
+                .first_member("other.csv")
+                .unwrap_err()
+                .to_string()
+                .contains("List_2026.csv")
+        );
+        assert_eq!(
+            leading_member(&archive[..100]).unwrap().name,
+            "List_2026.csv"
+        );
     }
 
     #[test]
     fn what_is_no_archive_has_no_directory_and_no_member() {
-        assert_eq!(ArchiveParts::new(5, vec![(0, b"hello".to_vec())]).directory(), None);
-        assert!(ArchiveParts::new(5, vec![(0, b"hello".to_vec())]).first_member("*").is_err());
-        assert_eq!(leading_member(b"hello, this is text and not an archive"), None);
+        assert_eq!(
+            ArchiveParts::new(5, vec![(0, b"hello".to_vec())]).directory(),
+            None
+        );
+        assert!(
+            ArchiveParts::new(5, vec![(0, b"hello".to_vec())])
+                .first_member("*")
+                .is_err()
+        );
+        assert_eq!(
+            leading_member(b"hello, this is text and not an archive"),
+            None
+        );
         assert!(unpack_start(b"hello", 10).is_err());
     }
 }

@@ -17,8 +17,18 @@ pub(super) struct TextFrames<'t> {
 }
 
 impl<'t> TextFrames<'t> {
-    pub(super) fn new(rows: usize, numbers: [u64; 2], take: &'t mut dyn FnMut(DataFrame) -> Result<()>) -> Self {
-        Self { rows, take, numbers, frame: TextFrame::new(&[]), names: Vec::new() }
+    pub(super) fn new(
+        rows: usize,
+        numbers: [u64; 2],
+        take: &'t mut dyn FnMut(DataFrame) -> Result<()>,
+    ) -> Self {
+        Self {
+            rows,
+            take,
+            numbers,
+            frame: TextFrame::new(&[]),
+            names: Vec::new(),
+        }
     }
 }
 
@@ -35,7 +45,11 @@ impl TakeRecords for TextFrames<'_> {
 
     fn end(&mut self, offset: u64, length: u64) -> Result<()> {
         self.frame.end(offset, length);
-        if self.frame.height() < self.rows { Ok(()) } else { self.finish() }
+        if self.frame.height() < self.rows {
+            Ok(())
+        } else {
+            self.finish()
+        }
     }
 
     fn finish(&mut self) -> Result<()> {
@@ -52,7 +66,13 @@ pub(super) struct TextFrame {
 
 impl TextFrame {
     pub(super) fn new(names: &[String]) -> Self {
-        Self { columns: names.iter().map(|name| StringChunkedBuilder::new(name.as_str().into(), 1024)).collect(), places: Vec::new() }
+        Self {
+            columns: names
+                .iter()
+                .map(|name| StringChunkedBuilder::new(name.as_str().into(), 1024))
+                .collect(),
+            places: Vec::new(),
+        }
     }
 
     /// Adds a cell to a column; an empty one is null.
@@ -72,11 +92,20 @@ impl TextFrame {
     /// The frame: its columns, then the pointers.
     pub(super) fn finish(self, [input, member_number]: [u64; 2]) -> Result<DataFrame> {
         let height = self.places.len();
-        let mut pointers = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), height, height * 4, DataType::UInt64);
+        let mut pointers = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
+            POINTERS.into(),
+            height,
+            height * 4,
+            DataType::UInt64,
+        );
         for (offset, length) in self.places {
             pointers.append_slice(&[input, member_number, offset, length]);
         }
-        let mut columns: Vec<Column> = self.columns.into_iter().map(|builder| builder.finish().into_column()).collect();
+        let mut columns: Vec<Column> = self
+            .columns
+            .into_iter()
+            .map(|builder| builder.finish().into_column())
+            .collect();
         columns.push(pointers.finish().into_column());
         Ok(DataFrame::new(height, columns)?)
     }

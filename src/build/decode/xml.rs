@@ -1,4 +1,5 @@
-//! Reads XML front to back with the byte of each element. A document type declaration is refused, so that no entity is ever expanded.
+//! Reads XML front to back with the byte of each element. A document type declaration is refused,
+//! so that no entity is ever expanded.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,19 +18,21 @@ const MAX_DEPTH: usize = 256;
 /// Attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
-/// Namespaces of a document, each of which is compared with every other; documents of agencies have less than a hundred.
+/// Namespaces of a document, each of which is compared with every other; documents of agencies have
+/// less than a hundred.
 const MAX_NAMESPACES: usize = 1_000;
 
 /// An XML document as text, with the way back to its bytes.
 ///
-/// A document type declaration is refused, so that no entity is defined, expanded or fetched: what a document says is in its own bytes,
-/// and reading it takes memory and time in proportion to them.
+/// A document type declaration is refused, so that no entity is defined, expanded or fetched: what
+/// a document says is in its own bytes, and reading it takes memory and time in proportion to them.
 #[derive(Debug)]
 pub struct XmlDocument<'c> {
     text: Cow<'c, str>,
     /// Bytes of a byte order mark before the text.
     start: u64,
-    /// Places behind characters that are one byte in the document and several in the text, with how many bytes the text is ahead there.
+    /// Places behind characters that are one byte in the document and several in the text, with how
+    /// many bytes the text is ahead there.
     ahead: Vec<(usize, usize)>,
 }
 
@@ -90,37 +93,81 @@ enum Step<'d> {
 }
 
 impl<'c> XmlDocument<'c> {
-    /// Takes the bytes of a document in the encoding it declares: UTF-8, US-ASCII, windows-1252 or ISO-8859-1.
+    /// Takes the bytes of a document in the encoding it declares: UTF-8, US-ASCII, windows-1252 or
+    /// ISO-8859-1.
     ///
     /// # Errors
-    /// `Format`, naming the byte, when the bytes are not in that encoding or hold control characters; naming the encoding, when it is another.
+    /// `Format`, naming the byte, when the bytes are not in that encoding or hold control
+    /// characters; naming the encoding, when it is another.
     pub fn new(content: &'c [u8]) -> Result<Self> {
-        if let Some(offset) = content.iter().position(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) {
+        if let Some(offset) = content
+            .iter()
+            .position(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'))
+        {
             // UTF-16 comes here too, by its zeros.
-            return Err(Error::format(format!("byte {offset}: a control character, which no XML document in a single-byte encoding or UTF-8 holds")));
+            return Err(Error::format(format!(
+                "byte {offset}: a control character, which no XML document in a single-byte encoding or UTF-8 holds"
+            )));
         }
-        let (content, start) = content.strip_prefix(b"\xEF\xBB\xBF").map_or((content, 0), |rest| (rest, 3));
-        let encoding = declared_encoding(content).unwrap_or_else(|| "UTF-8".to_owned()).to_ascii_uppercase();
-        let invalid = |offset: usize| Error::format(format!("byte {}: is not {encoding}, which the document declares", offset as u64 + start));
+        let (content, start) = content
+            .strip_prefix(b"\xEF\xBB\xBF")
+            .map_or((content, 0), |rest| (rest, 3));
+        let encoding = declared_encoding(content)
+            .unwrap_or_else(|| "UTF-8".to_owned())
+            .to_ascii_uppercase();
+        let invalid = |offset: usize| {
+            Error::format(format!(
+                "byte {}: is not {encoding}, which the document declares",
+                offset as u64 + start
+            ))
+        };
         match encoding.as_str() {
             "UTF-8" | "UTF8" => {
-                let text = std::str::from_utf8(content).map_err(|error| invalid(error.valid_up_to()))?;
-                Ok(Self { text: Cow::Borrowed(text), start, ahead: Vec::new() })
+                let text =
+                    std::str::from_utf8(content).map_err(|error| invalid(error.valid_up_to()))?;
+                Ok(Self {
+                    text: Cow::Borrowed(text),
+                    start,
+                    ahead: Vec::new(),
+                })
             }
             "US-ASCII" | "ASCII" => {
-                let text = std::str::from_utf8(content).ok().filter(|text| text.is_ascii());
-                let offset = || content.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
-                Ok(Self { text: Cow::Borrowed(text.ok_or_else(|| invalid(offset()))?), start, ahead: Vec::new() })
+                let text = std::str::from_utf8(content)
+                    .ok()
+                    .filter(|text| text.is_ascii());
+                let offset = || {
+                    content
+                        .iter()
+                        .position(|byte| !byte.is_ascii())
+                        .unwrap_or_default()
+                };
+                Ok(Self {
+                    text: Cow::Borrowed(text.ok_or_else(|| invalid(offset()))?),
+                    start,
+                    ahead: Vec::new(),
+                })
             }
-            "WINDOWS-1252" | "CP1252" | "ISO-8859-1" | "LATIN1" => Ok(Self::windows_1252(content, start)),
-            _ => Err(Error::format(format!("is in the encoding {encoding}, which is not read"))),
+            "WINDOWS-1252" | "CP1252" | "ISO-8859-1" | "LATIN1" => {
+                Ok(Self::windows_1252(content, start))
+            }
+            _ => Err(Error::format(format!(
+                "is in the encoding {encoding}, which is not read"
+            ))),
         }
     }
 
-    /// ISO-8859-1 is read as windows-1252, which differs only where the former has control characters: WHATWG, "Encoding", 4.2.
+    /// ISO-8859-1 is read as windows-1252, which differs only where the former has control
+    /// characters: WHATWG, "Encoding", 4.2.
     fn windows_1252(content: &'c [u8], start: u64) -> Self {
-        if let Some(text) = std::str::from_utf8(content).ok().filter(|text| text.is_ascii()) {
-            return Self { text: Cow::Borrowed(text), start, ahead: Vec::new() };
+        if let Some(text) = std::str::from_utf8(content)
+            .ok()
+            .filter(|text| text.is_ascii())
+        {
+            return Self {
+                text: Cow::Borrowed(text),
+                start,
+                ahead: Vec::new(),
+            };
         }
         let mut text = String::with_capacity(content.len() + content.len() / 16);
         let mut ahead = Vec::new();
@@ -130,7 +177,11 @@ impl<'c> XmlDocument<'c> {
                 ahead.push((text.len(), text.len() - offset - 1));
             }
         }
-        Self { text: Cow::Owned(text), start, ahead }
+        Self {
+            text: Cow::Owned(text),
+            start,
+            ahead,
+        }
     }
 
     /// Reads the document from its beginning.
@@ -158,21 +209,34 @@ fn declared_encoding(content: &[u8]) -> Option<String> {
     let declaration = content.strip_prefix(b"<?xml")?;
     let end = memchr::memmem::find(declaration, b"?>")?;
     let declaration = std::str::from_utf8(&declaration[..end]).ok()?;
-    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let value = declaration
+        .split_once("encoding")?
+        .1
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start();
+    let quote = value
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))?;
     Some(value[1..].split(quote).next()?.to_owned())
 }
 
 impl<'d> XmlReader<'d> {
-    /// Goes to the next start or end of an element; none at the end of the document. Text in between is passed over.
+    /// Goes to the next start or end of an element; none at the end of the document. Text in
+    /// between is passed over.
     ///
     /// # Errors
-    /// `Format`, naming the byte, when the document is not well-formed, has a document type declaration, or is nested or equipped with
-    /// attributes beyond all measure.
+    /// `Format`, naming the byte, when the document is not well-formed, has a document type
+    /// declaration, or is nested or equipped with attributes beyond all measure.
     pub fn advance(&mut self) -> Result<Option<XmlPiece>> {
         loop {
             match self.step()? {
-                Step::Start(start) => return self.element(&start).map(|element| Some(XmlPiece::Start(element))),
+                Step::Start(start) => {
+                    return self
+                        .element(&start)
+                        .map(|element| Some(XmlPiece::Start(element)));
+                }
                 Step::End => return Ok(Some(XmlPiece::End(self.open.len()))),
                 Step::Text(_) => {}
                 Step::EndOfDocument => return Ok(None),
@@ -186,7 +250,9 @@ impl<'d> XmlReader<'d> {
     /// `Format`, as [`XmlReader::advance`].
     pub fn content(&mut self) -> Result<XmlContent> {
         let depth = self.open.len();
-        let Some(offset) = self.open.last().copied() else { return Err(Error::format("no element has begun")) };
+        let Some(offset) = self.open.last().copied() else {
+            return Err(Error::format("no element has begun"));
+        };
         let mut text = String::new();
         while self.open.len() >= depth {
             match self.step()? {
@@ -196,7 +262,10 @@ impl<'d> XmlReader<'d> {
                 Step::EndOfDocument => break,
             }
         }
-        Ok(XmlContent { text, length: self.document.byte_at(self.text_offset()) - offset })
+        Ok(XmlContent {
+            text,
+            length: self.document.byte_at(self.text_offset()) - offset,
+        })
     }
 
     /// The byte of the document behind what was read last.
@@ -245,13 +314,37 @@ impl<'d> XmlReader<'d> {
                         return Err(self.wrong(offset, "text outside the root element"));
                     }
                 }
-                Event::CData(text) if !self.open.is_empty() => return Ok(Step::Text(text.xml10_content())),
-                Event::GeneralRef(reference) if !self.open.is_empty() => return self.character(&reference, offset).map(|text| Step::Text(text.into())),
-                Event::CData(_) | Event::GeneralRef(_) => return Err(self.wrong(offset, "text outside the root element")),
-                Event::DocType(_) => return Err(self.wrong(offset, "a document type declaration, which could define entities: it is refused")),
+                Event::CData(text) if !self.open.is_empty() => {
+                    return Ok(Step::Text(text.xml10_content()));
+                }
+                Event::GeneralRef(reference) if !self.open.is_empty() => {
+                    return self
+                        .character(&reference, offset)
+                        .map(|text| Step::Text(text.into()));
+                }
+                Event::CData(_) | Event::GeneralRef(_) => {
+                    return Err(self.wrong(offset, "text outside the root element"));
+                }
+                Event::DocType(_) => {
+                    return Err(self.wrong(
+                        offset,
+                        "a document type declaration, which could define entities: it is refused",
+                    ));
+                }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
-                Event::Eof if self.open.is_empty() && self.has_root => return Ok(Step::EndOfDocument),
-                Event::Eof => return Err(self.wrong(offset, if self.has_root { "ends inside an element" } else { "has no root element" })),
+                Event::Eof if self.open.is_empty() && self.has_root => {
+                    return Ok(Step::EndOfDocument);
+                }
+                Event::Eof => {
+                    return Err(self.wrong(
+                        offset,
+                        if self.has_root {
+                            "ends inside an element"
+                        } else {
+                            "has no root element"
+                        },
+                    ));
+                }
             }
         }
     }
@@ -261,7 +354,10 @@ impl<'d> XmlReader<'d> {
             return Err(self.wrong(offset, "a second root element"));
         }
         if self.open.len() == MAX_DEPTH {
-            return Err(self.wrong(offset, format!("more than {MAX_DEPTH} elements inside each other")));
+            return Err(self.wrong(
+                offset,
+                format!("more than {MAX_DEPTH} elements inside each other"),
+            ));
         }
         self.open.push(self.document.byte_at(offset));
         Ok(())
@@ -270,13 +366,21 @@ impl<'d> XmlReader<'d> {
     /// A character by its number, or one of the five that every document may name.
     fn character(&self, reference: &BytesRef<'_>, offset: usize) -> Result<String> {
         let is_allowed = |character: char| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
-        let by_number = reference.resolve_char_ref().map_err(|error| self.wrong(offset, error))?;
+        let by_number = reference
+            .resolve_char_ref()
+            .map_err(|error| self.wrong(offset, error))?;
         match by_number {
             Some(character) if is_allowed(character) => Ok(character.to_string()),
-            Some(_) => Err(self.wrong(offset, format!("`&{};` is no character of XML", &**reference))),
+            Some(_) => Err(self.wrong(
+                offset,
+                format!("`&{};` is no character of XML", &**reference),
+            )),
             None => match quick_xml::escape::resolve_predefined_entity(reference) {
                 Some(text) => Ok(text.to_owned()),
-                None => Err(self.wrong(offset, format!("entity `&{};` is not defined", &**reference))),
+                None => Err(self.wrong(
+                    offset,
+                    format!("entity `&{};` is not defined", &**reference),
+                )),
             },
         }
     }
@@ -286,7 +390,8 @@ impl<'d> XmlReader<'d> {
         let at = |detail: String| Error::format(format!("byte {offset}: {detail}"));
         let mut attributes = Vec::new();
         for attribute in start.attributes() {
-            let attribute = attribute.map_err(|error| at(format!("<{}>: {error}", start.name().as_ref())))?;
+            let attribute =
+                attribute.map_err(|error| at(format!("<{}>: {error}", start.name().as_ref())))?;
             if attributes.len() == MAX_ATTRIBUTES {
                 return Err(at(format!("more than {MAX_ATTRIBUTES} attributes")));
             }
@@ -295,25 +400,45 @@ impl<'d> XmlReader<'d> {
             }
             let (namespace, name) = self.reader.resolver().resolve_attribute(attribute.key);
             let namespace = intern(&mut self.namespaces, &namespace).map_err(at)?;
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| at(error.to_string()))?.into_owned();
-            let attribute = XmlAttribute { namespace, name: name.as_ref().to_owned(), value };
-            if attributes.iter().any(|known: &XmlAttribute| known.name == attribute.name && known.namespace == attribute.namespace) {
+            let value = attribute
+                .normalized_value(XmlVersion::Implicit1_0)
+                .map_err(|error| at(error.to_string()))?
+                .into_owned();
+            let attribute = XmlAttribute {
+                namespace,
+                name: name.as_ref().to_owned(),
+                value,
+            };
+            if attributes.iter().any(|known: &XmlAttribute| {
+                known.name == attribute.name && known.namespace == attribute.namespace
+            }) {
                 return Err(at(format!("attribute `{}` is there twice", attribute.name)));
             }
             attributes.push(attribute);
         }
         let (namespace, name) = self.reader.resolver().resolve_element(start.name());
         let namespace = intern(&mut self.namespaces, &namespace).map_err(at)?;
-        Ok(XmlElement { namespace, name: name.as_ref().to_owned(), attributes, depth: self.open.len() - 1, offset })
+        Ok(XmlElement {
+            namespace,
+            name: name.as_ref().to_owned(),
+            attributes,
+            depth: self.open.len() - 1,
+            offset,
+        })
     }
 }
 
 /// One shared text per namespace.
-fn intern(known: &mut Vec<Arc<str>>, resolved: &ResolveResult<'_>) -> std::result::Result<Arc<str>, String> {
+fn intern(
+    known: &mut Vec<Arc<str>>,
+    resolved: &ResolveResult<'_>,
+) -> std::result::Result<Arc<str>, String> {
     let namespace = match resolved {
         ResolveResult::Unbound => "",
         ResolveResult::Bound(namespace) => namespace.as_ref(),
-        ResolveResult::Unknown(prefix) => return Err(format!("prefix `{prefix}` stands for no namespace")),
+        ResolveResult::Unknown(prefix) => {
+            return Err(format!("prefix `{prefix}` stands for no namespace"));
+        }
     };
     if let Some(known) = known.iter().find(|known| ***known == *namespace) {
         return Ok(Arc::clone(known));
@@ -331,14 +456,21 @@ impl XmlElement {
         self.name == name && *self.namespace == *namespace
     }
 
-    /// The value of an attribute; `""` is no namespace, which is where attributes without a prefix are.
+    /// The value of an attribute; `""` is no namespace, which is where attributes without a prefix
+    /// are.
     pub fn attribute(&self, namespace: &str, name: &str) -> Option<&str> {
-        let found = self.attributes.iter().find(|attribute| attribute.name == name && *attribute.namespace == *namespace);
+        let found = self
+            .attributes
+            .iter()
+            .find(|attribute| attribute.name == name && *attribute.namespace == *namespace);
         found.map(|attribute| attribute.value.as_str())
     }
 
     /// The value of the first attribute of that name in any namespace.
     pub fn attribute_named(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| attribute.value.as_str())
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.name == name)
+            .map(|attribute| attribute.value.as_str())
     }
 }

@@ -2,7 +2,8 @@
 
 use pubdata_core::contract::Day;
 
-/// Reads a date in a form such as `MM/DD/YYYY`: `Y`, `M` and `D` stand for a digit of year, month and day, any other character for itself.
+/// Reads a date in a form such as `MM/DD/YYYY`: `Y`, `M` and `D` stand for a digit of year, month
+/// and day, any other character for itself.
 pub fn day_from_pattern(text: &str, pattern: &str) -> Option<Day> {
     if text.len() != pattern.len() {
         return None;
@@ -21,13 +22,18 @@ pub fn day_from_pattern(text: &str, pattern: &str) -> Option<Day> {
     Day::from_iso(&iso)
 }
 
-/// The day, in universal time, of a number of units since 1970, of which a day has so many; none outside of the years that publishers
-/// mean. Publishers write midnight, universal or their own: in America both are the same day.
+/// The day, in universal time, of a number of units since 1970, of which a day has so many; none
+/// outside of the years that publishers mean. Publishers write midnight, universal or their own: in
+/// America both are the same day.
 pub fn day_from_epoch(text: &str, units_per_day: i64) -> Option<Day> {
     let units: i64 = text.parse().ok()?;
-    i32::try_from(units.div_euclid(units_per_day)).ok().filter(|day| (-80_000..80_000).contains(day)).map(Day::from_number)
+    i32::try_from(units.div_euclid(units_per_day))
+        .ok()
+        .filter(|day| (-80_000..80_000).contains(day))
+        .map(Day::from_number)
 }
-/// The day of a text that may be followed by a time: portals write `2025-01-21T00:00:00.000` or `01/21/2025 12:00:00 AM`.
+/// The day of a text that may be followed by a time: portals write `2025-01-21T00:00:00.000` or
+/// `01/21/2025 12:00:00 AM`.
 pub fn without_time(text: &str) -> &str {
     text.trim().split(['T', ' ']).next().unwrap_or_default()
 }
@@ -39,10 +45,21 @@ mod tests {
     #[test]
     fn dates_are_read_in_the_form_their_publisher_writes() {
         let day = Day::from_iso(b"2023-09-27");
-        for (text, pattern) in [("09272023", "MMDDYYYY"), ("09/27/2023", "MM/DD/YYYY"), ("20230927", "YYYYMMDD"), ("2023-09-27", "YYYY-MM-DD")] {
+        for (text, pattern) in [
+            ("09272023", "MMDDYYYY"),
+            ("09/27/2023", "MM/DD/YYYY"),
+            ("20230927", "YYYYMMDD"),
+            ("2023-09-27", "YYYY-MM-DD"),
+        ] {
             assert_eq!(day_from_pattern(text, pattern), day, "{text}");
         }
-        for (text, pattern) in [("9272023", "MMDDYYYY"), ("02302023", "MMDDYYYY"), ("09-27-2023", "MM/DD/YYYY"), ("0927202é", "MMDDYYYY"), ("", "MMDDYYYY")] {
+        for (text, pattern) in [
+            ("9272023", "MMDDYYYY"),
+            ("02302023", "MMDDYYYY"),
+            ("09-27-2023", "MM/DD/YYYY"),
+            ("0927202é", "MMDDYYYY"),
+            ("", "MMDDYYYY"),
+        ] {
             assert_eq!(day_from_pattern(text, pattern), None, "{text}");
         }
     }

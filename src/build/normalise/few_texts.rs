@@ -1,4 +1,5 @@
-//! Reads a text column of which few texts differ: each of them is looked at once, in place of once a row.
+//! Reads a text column of which few texts differ: each of them is looked at once, in place of once
+//! a row.
 
 use polars::prelude::*;
 
@@ -29,7 +30,8 @@ impl<'t> FewTexts<'t> {
     }
 }
 
-/// The different texts of a column, in the order of their first rows; none when there are too many for it to pay.
+/// The different texts of a column, in the order of their first rows; none when there are too many
+/// for it to pay.
 pub fn few_texts(cells: &StringChunked) -> Option<Vec<&str>> {
     walk(cells, |_| ())
 }
@@ -71,7 +73,12 @@ fn walk(cells: &StringChunked, mut take: impl FnMut(u32)) -> Option<Vec<&str>> {
         if cells.null_count() == 0 {
             (0..chunk.len()).try_for_each(|row| look_up(row).map(&mut take))?;
         } else {
-            (0..chunk.len()).try_for_each(|row| chunk.get(row).map_or(Some(FewTexts::NONE), |_| look_up(row)).map(&mut take))?;
+            (0..chunk.len()).try_for_each(|row| {
+                chunk
+                    .get(row)
+                    .map_or(Some(FewTexts::NONE), |_| look_up(row))
+                    .map(&mut take)
+            })?;
         }
         rows_before += chunk.len();
     }
@@ -92,7 +99,17 @@ mod tests {
     #[test]
     fn each_text_is_known_once_and_rows_name_it() {
         let long = "a text that is longer than what a view holds";
-        let cells: StringChunked = [Some("b"), None, Some(long), Some("b"), Some(""), Some(long), None].into_iter().collect();
+        let cells: StringChunked = [
+            Some("b"),
+            None,
+            Some(long),
+            Some("b"),
+            Some(""),
+            Some(long),
+            None,
+        ]
+        .into_iter()
+        .collect();
         let few = FewTexts::of(&cells).unwrap();
         assert_eq!(few.values, ["b", long, ""]);
         assert_eq!(few.places, [0, FewTexts::NONE, 1, 0, 2, 1, FewTexts::NONE]);
@@ -100,21 +117,43 @@ mod tests {
         let mut twice = cells.clone();
         twice.append(&cells).unwrap();
         let few = FewTexts::of(&twice).unwrap();
-        assert_eq!((few.values.as_slice(), few.places.len()), (["b", long, ""].as_slice(), 14));
+        assert_eq!(
+            (few.values.as_slice(), few.places.len()),
+            (["b", long, ""].as_slice(), 14)
+        );
         assert_eq!(few.places[..7], few.places[7..]);
         assert_eq!(few_texts(&twice).unwrap(), few.values);
-        assert!(FewTexts::of(&StringChunked::full_null("none".into(), 3)).unwrap().values.is_empty());
+        assert!(
+            FewTexts::of(&StringChunked::full_null("none".into(), 3))
+                .unwrap()
+                .values
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_column_of_many_texts_is_none_of_few() {
-        let cells = StringChunked::from_iter_values("many".into(), (0..10_000).map(|number| format!("{number} and more than twelve bytes")));
+        let cells = StringChunked::from_iter_values(
+            "many".into(),
+            (0..10_000).map(|number| format!("{number} and more than twelve bytes")),
+        );
         assert!(FewTexts::of(&cells).is_none() && few_texts(&cells).is_none());
-        let cells = StringChunked::from_iter_values("few".into(), (0..100_000).map(|number| format!("{} and more than twelve bytes", number % 7)));
+        let cells = StringChunked::from_iter_values(
+            "few".into(),
+            (0..100_000).map(|number| format!("{} and more than twelve bytes", number % 7)),
+        );
         // Each row has bytes of its own: what differs are the views, not the texts.
         assert!(few_texts(&cells).is_none());
-        let values = StringChunked::from_iter_values("few".into(), (0..7).map(|number| format!("{number} and more than twelve bytes")));
-        let shared = values.take(&IdxCa::from_vec("places".into(), (0..100_000).map(|number| number % 7).collect())).unwrap();
+        let values = StringChunked::from_iter_values(
+            "few".into(),
+            (0..7).map(|number| format!("{number} and more than twelve bytes")),
+        );
+        let shared = values
+            .take(&IdxCa::from_vec(
+                "places".into(),
+                (0..100_000).map(|number| number % 7).collect(),
+            ))
+            .unwrap();
         assert_eq!(few_texts(&shared).unwrap().len(), 7);
     }
 }

@@ -1,4 +1,5 @@
-//! Instants in UTC, from the forms in which publishers write them. The zone is declared, never that of the machine.
+//! Instants in UTC, from the forms in which publishers write them. The zone is declared, never that
+//! of the machine.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -16,7 +17,11 @@ impl Zone {
     /// # Errors
     /// `Config`, when the text is no such rule.
     pub fn of_rule(rule: &str) -> Result<Self> {
-        TimeZone::posix(rule).map(Self).map_err(|error| Error::config(format!("`{rule}` is not a time zone such as `EST5EDT,M3.2.0,M11.1.0`: {error}")))
+        TimeZone::posix(rule).map(Self).map_err(|error| {
+            Error::config(format!(
+                "`{rule}` is not a time zone such as `EST5EDT,M3.2.0,M11.1.0`: {error}"
+            ))
+        })
     }
 
     /// What the clock shows.
@@ -25,19 +30,25 @@ impl Zone {
     }
 }
 
-/// An instant that says its distance from UTC, in UTC: `2024-03-15T21:45:18-04:00` is `2024-03-16T01:45:18Z`. None for another form.
+/// An instant that says its distance from UTC, in UTC: `2024-03-15T21:45:18-04:00` is
+/// `2024-03-16T01:45:18Z`. None for another form.
 pub fn instant_of_rfc3339(text: &str) -> Option<String> {
-    text.parse::<Timestamp>().ok().map(|instant| instant.to_string())
+    text.parse::<Timestamp>()
+        .ok()
+        .map(|instant| instant.to_string())
 }
 
-/// An instant in digits, `YYYYMMDDhhmmss`, by a publisher's clock, in UTC. None for another form. An hour that is there twice, when the clock
-/// is put back, is the first.
+/// An instant in digits, `YYYYMMDDhhmmss`, by a publisher's clock, in UTC. None for another form.
+/// An hour that is there twice, when the clock is put back, is the first.
 pub fn instant_of_digits(text: &str, zone: &Zone) -> Option<String> {
     if text.len() != 14 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let civil: DateTime = format!("{}T{}", &text[..8], &text[8..]).parse().ok()?;
-    civil.to_zoned(zone.0.clone()).ok().map(|zoned| zoned.timestamp().to_string())
+    civil
+        .to_zoned(zone.0.clone())
+        .ok()
+        .map(|zoned| zoned.timestamp().to_string())
 }
 
 #[cfg(test)]
@@ -48,13 +59,34 @@ mod tests {
     fn instants_of_both_forms_are_told_in_utc() {
         let eastern = Zone::of_rule("EST5EDT,M3.2.0,M11.1.0").unwrap();
         let digits = |text| instant_of_digits(text, &eastern);
-        assert_eq!(digits("20250124170844").as_deref(), Some("2025-01-24T22:08:44Z"), "winter");
-        assert_eq!(digits("20240717170844").as_deref(), Some("2024-07-17T21:08:44Z"), "summer");
-        assert_eq!(digits("20251102013000").as_deref(), Some("2025-11-02T05:30:00Z"), "there twice: the first");
-        for wrong in ["2025012417084", "20250132170844", "2025-01-24 17:08", "20250124240000", ""] {
+        assert_eq!(
+            digits("20250124170844").as_deref(),
+            Some("2025-01-24T22:08:44Z"),
+            "winter"
+        );
+        assert_eq!(
+            digits("20240717170844").as_deref(),
+            Some("2024-07-17T21:08:44Z"),
+            "summer"
+        );
+        assert_eq!(
+            digits("20251102013000").as_deref(),
+            Some("2025-11-02T05:30:00Z"),
+            "there twice: the first"
+        );
+        for wrong in [
+            "2025012417084",
+            "20250132170844",
+            "2025-01-24 17:08",
+            "20250124240000",
+            "",
+        ] {
             assert_eq!(digits(wrong), None, "{wrong}");
         }
-        assert_eq!(instant_of_rfc3339("2024-03-15T21:45:18-04:00").as_deref(), Some("2024-03-16T01:45:18Z"));
+        assert_eq!(
+            instant_of_rfc3339("2024-03-15T21:45:18-04:00").as_deref(),
+            Some("2024-03-16T01:45:18Z")
+        );
         assert_eq!(instant_of_rfc3339("2024-03-15T21:45:18"), None);
         assert!(Zone::of_rule("Eastern").is_err());
     }

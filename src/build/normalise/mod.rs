@@ -1,4 +1,5 @@
-//! Steps that datasets share: text columns to numbers with a reason for every row that does not convert, and joins that keep order.
+//! Steps that datasets share: text columns to numbers with a reason for every row that does not
+//! convert, and joins that keep order.
 
 mod day;
 mod dictionary_texts;
@@ -27,7 +28,9 @@ pub struct Rejects {
 impl Rejects {
     /// No row rejected yet.
     pub fn new(height: usize) -> Self {
-        Self { reasons: vec![None; height] }
+        Self {
+            reasons: vec![None; height],
+        }
     }
 
     /// Rejects a row, unless it already is.
@@ -37,26 +40,44 @@ impl Rejects {
 
     /// The rows to keep, as a mask.
     pub fn kept(&self) -> BooleanChunked {
-        self.reasons.iter().map(Option::is_none).collect::<BooleanChunked>()
+        self.reasons
+            .iter()
+            .map(Option::is_none)
+            .collect::<BooleanChunked>()
     }
 
     /// The rejected rows: number, code and detail.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &'static str, &str)> {
-        self.reasons.iter().enumerate().filter_map(|(row, reason)| reason.as_ref().map(|(code, detail)| (row, *code, detail.as_str())))
+        self.reasons.iter().enumerate().filter_map(|(row, reason)| {
+            reason
+                .as_ref()
+                .map(|(code, detail)| (row, *code, detail.as_str()))
+        })
     }
 }
 
-/// Converts a text column; a cell that `parse` refuses rejects its row with `bad_value`. Null stays null.
+/// Converts a text column; a cell that `parse` refuses rejects its row with `bad_value`. Null stays
+/// null.
 ///
 /// # Errors
 /// When there is no such text column: a programming error.
-pub fn convert<T>(frame: &DataFrame, name: &str, expected: &str, rejects: &mut Rejects, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>> {
+pub fn convert<T>(
+    frame: &DataFrame,
+    name: &str,
+    expected: &str,
+    rejects: &mut Rejects,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<Option<T>>> {
     let cells = text(frame, name)?;
     let convert_one = |(row, cell): (usize, Option<&str>)| {
         let cell = cell?;
         let value = parse(cell);
         if value.is_none() {
-            rejects.add(row, "bad_value", format!("{name} is `{cell}`, not {expected}"));
+            rejects.add(
+                row,
+                "bad_value",
+                format!("{name} is `{cell}`, not {expected}"),
+            );
         }
         value
     };
@@ -88,9 +109,12 @@ pub fn text<'f>(frame: &'f DataFrame, name: &str) -> Result<&'f StringChunked> {
     Ok(frame.column(name)?.str()?)
 }
 
-/// Reads a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. More decimals than that must be zeros; `-0` is none.
+/// Reads a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. More decimals than
+/// that must be zeros; `-0` is none.
 pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
-    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or((1, text), |digits| (-1, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     if (whole.is_empty() && fraction.is_empty()) || !is_digits(whole) || !is_digits(fraction) {
@@ -107,7 +131,10 @@ pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
 
 /// Reads a number of people or things: digits alone, without a sign.
 pub fn whole(text: &str) -> Option<i64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// Reads a coordinate in degrees; a leading plus sign is allowed.
@@ -119,8 +146,14 @@ pub fn degrees(text: &str, limit: f64) -> Option<f64> {
 /// Reads `MM/DD/YYYY` as an ISO date.
 pub fn us_date(text: &str) -> Option<String> {
     let mut parts = text.splitn(3, '/');
-    let (month, day, year) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    jiff::civil::Date::new(year, month, day).ok().map(|date| date.to_string())
+    let (month, day, year) = (
+        parts.next()?.parse().ok()?,
+        parts.next()?.parse().ok()?,
+        parts.next()?.parse().ok()?,
+    );
+    jiff::civil::Date::new(year, month, day)
+        .ok()
+        .map(|date| date.to_string())
 }
 
 /// Writes a whole number with thousands separators, as publishers' phrases and people do.
@@ -136,7 +169,8 @@ pub fn grouped(number: i64) -> String {
     text
 }
 
-/// Joins on a text key, keeping every left row in its order; the right frame must hold each key once.
+/// Joins on a text key, keeping every left row in its order; the right frame must hold each key
+/// once.
 ///
 /// # Errors
 /// `Format`, naming a key that the right frame holds twice.
@@ -145,14 +179,26 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
     let mut rows: PlHashMap<Option<&str>, IdxSize> = PlHashMap::with_capacity(keys.len());
     for (row, text) in keys.iter().enumerate() {
         if rows.insert(text, row as IdxSize).is_some() {
-            return Err(Error::format(format!("{key} {} occurs more than once with different content", text.unwrap_or("(empty)")))
-                .hint("the file contradicts itself: the publisher has to say which line holds"));
+            return Err(Error::format(format!(
+                "{key} {} occurs more than once with different content",
+                text.unwrap_or("(empty)")
+            ))
+            .hint("the file contradicts itself: the publisher has to say which line holds"));
         }
     }
-    let found: IdxCa = text(&left, key)?.iter().map(|text| rows.get(&text).filter(|_| text.is_some()).copied()).collect();
+    let found: IdxCa = text(&left, key)?
+        .iter()
+        .map(|text| rows.get(&text).filter(|_| text.is_some()).copied())
+        .collect();
     let right = right.drop(key)?;
     if found.len() < FEW {
-        return Ok(left.hstack(&right.columns().iter().map(|column| column.take(&found)).collect::<PolarsResult<Vec<_>>>()?)?);
+        return Ok(left.hstack(
+            &right
+                .columns()
+                .iter()
+                .map(|column| column.take(&found))
+                .collect::<PolarsResult<Vec<_>>>()?,
+        )?);
     }
     Ok(left.hstack(right.take(&found)?.columns())?)
 }
@@ -165,7 +211,11 @@ const FEW: usize = 1_024;
 /// # Errors
 /// When the mask is of another length: a programming error.
 pub fn filtered(frame: &DataFrame, mask: &BooleanChunked) -> Result<DataFrame> {
-    Ok(if frame.height() < FEW { frame.filter_seq(mask)? } else { frame.filter(mask)? })
+    Ok(if frame.height() < FEW {
+        frame.filter_seq(mask)?
+    } else {
+        frame.filter(mask)?
+    })
 }
 
 /// Drops rows that repeat an earlier one in every column but the pointers.
@@ -178,7 +228,12 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
     if first.is_some_and(|texts| texts.iter().collect::<PlHashSet<_>>().len() == texts.len()) {
         return Ok(frame.clone());
     }
-    let names: Vec<String> = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
+    let names: Vec<String> = frame
+        .get_column_names()
+        .iter()
+        .filter(|name| **name != POINTERS)
+        .map(ToString::to_string)
+        .collect();
     Ok(frame.unique_stable(Some(&names), UniqueKeepStrategy::First, None)?)
 }
 
@@ -188,18 +243,28 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
 /// When there is no such list column: a programming error.
 pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
     let rows = PointerRows::of(frame.column(name)?.as_materialized_series())?;
-    Ok(rows.iter().map(|numbers| numbers.map(<[u64]>::to_vec)).collect())
+    Ok(rows
+        .iter()
+        .map(|numbers| numbers.map(<[u64]>::to_vec))
+        .collect())
 }
 
 /// Builds a text column.
 pub fn text_column<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = Option<T>>) -> Column {
-    StringChunked::from_iter(cells).with_name(name.into()).into_column()
+    StringChunked::from_iter(cells)
+        .with_name(name.into())
+        .into_column()
 }
 
 /// Builds a pointer column from the numbers of each row.
 pub fn pointer_column<'r>(rows: impl ExactSizeIterator<Item = &'r [u64]> + Clone) -> Column {
     let numbers = rows.clone().map(<[u64]>::len).sum();
-    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), rows.len(), numbers, DataType::UInt64);
+    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
+        POINTERS.into(),
+        rows.len(),
+        numbers,
+        DataType::UInt64,
+    );
     rows.for_each(|numbers| list.append_slice(numbers));
     list.finish().into_column()
 }
@@ -221,7 +286,10 @@ mod tests {
         assert_eq!(unscaled("0", 3), Some(0));
         assert_eq!(unscaled("", 3), None);
         assert_eq!(unscaled("1e3", 3), None);
-        assert_eq!((unscaled("1.5é", 2), unscaled("1.é", 1), unscaled("é", 0)), (None, None, None));
+        assert_eq!(
+            (unscaled("1.5é", 2), unscaled("1.é", 1), unscaled("é", 0)),
+            (None, None, None)
+        );
         assert_eq!(unscaled("99999999999999999999", 3), None);
     }
 
@@ -229,16 +297,43 @@ mod tests {
     #[test]
     fn rows_find_their_partners_however_many_they_are() {
         for height in [0, 1, 3, FEW - 1, FEW, 2 * FEW] {
-            let keys = |step: usize| text_column("key", (0..height).step_by(step).map(|row| Some(format!("{row:05}"))));
+            let keys = |step: usize| {
+                text_column(
+                    "key",
+                    (0..height)
+                        .step_by(step)
+                        .map(|row| Some(format!("{row:05}"))),
+                )
+            };
             let left = DataFrame::new(height, vec![keys(1)]).unwrap();
-            let places: Vec<Vec<u64>> = (0..height).step_by(2).map(|row| vec![0, 0, row as u64, 1]).collect();
-            let right = DataFrame::new(places.len(), vec![keys(2), pointer_column(places.iter().map(Vec::as_slice))]).unwrap();
+            let places: Vec<Vec<u64>> = (0..height)
+                .step_by(2)
+                .map(|row| vec![0, 0, row as u64, 1])
+                .collect();
+            let right = DataFrame::new(
+                places.len(),
+                vec![keys(2), pointer_column(places.iter().map(Vec::as_slice))],
+            )
+            .unwrap();
             let joined = left_join(left, right, "key").unwrap();
-            let expected: Vec<Option<Vec<u64>>> = (0..height).map(|row| (row % 2 == 0).then(|| places[row / 2].clone())).collect();
+            let expected: Vec<Option<Vec<u64>>> = (0..height)
+                .map(|row| (row % 2 == 0).then(|| places[row / 2].clone()))
+                .collect();
             assert_eq!(pointers(&joined, POINTERS).unwrap(), expected);
-            let is_third: BooleanChunked = (0..height).map(|row| (row % 5 != 0).then_some(row % 3 == 0)).collect();
-            let kept: Vec<usize> = text(&filtered(&joined, &is_third).unwrap(), "key").unwrap().iter().map(|key| key.unwrap().parse().unwrap()).collect();
-            assert_eq!(kept, (0..height).filter(|row| row % 5 != 0 && row % 3 == 0).collect::<Vec<_>>());
+            let is_third: BooleanChunked = (0..height)
+                .map(|row| (row % 5 != 0).then_some(row % 3 == 0))
+                .collect();
+            let kept: Vec<usize> = text(&filtered(&joined, &is_third).unwrap(), "key")
+                .unwrap()
+                .iter()
+                .map(|key| key.unwrap().parse().unwrap())
+                .collect();
+            assert_eq!(
+                kept,
+                (0..height)
+                    .filter(|row| row % 5 != 0 && row % 3 == 0)
+                    .collect::<Vec<_>>()
+            );
         }
     }
 

@@ -18,34 +18,60 @@ impl PointerRows {
     /// Of a column of lists of numbers.
     ///
     /// # Errors
-    /// `Format`, when the column holds something else; `Contract`, naming the first row whose list has a null: programming errors.
+    /// `Format`, when the column holds something else; `Contract`, naming the first row whose list
+    /// has a null: programming errors.
     pub fn of(column: &Series) -> Result<Self> {
         let lists = column.list()?.rechunk();
-        let (mut numbers, mut borders) = (UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()), vec![0]);
+        let (mut numbers, mut borders) = (
+            UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()),
+            vec![0],
+        );
         // After `rechunk` there is one.
         if let Some(array) = lists.downcast_iter().next() {
             let (first, count) = (*array.offsets().first(), array.offsets().range());
             // A piece of a column has the numbers of all of it.
-            numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?.u64()?.slice(first, usize::try_from(count).unwrap_or_default());
-            borders = array.offsets().as_slice().iter().map(|border| usize::try_from(border - first).unwrap_or_default()).collect();
+            numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?
+                .u64()?
+                .slice(first, usize::try_from(count).unwrap_or_default());
+            borders = array
+                .offsets()
+                .as_slice()
+                .iter()
+                .map(|border| usize::try_from(border - first).unwrap_or_default())
+                .collect();
         }
         if numbers.null_count() > 0
             && let Some(place) = numbers.iter().position(|number| number.is_none())
         {
             let row = borders.partition_point(|border| *border <= place) - 1;
-            return Err(Error::contract(format!("row {row} holds source pointers with a null number")));
+            return Err(Error::contract(format!(
+                "row {row} holds source pointers with a null number"
+            )));
         }
-        let nulls = (column.null_count() > 0).then(|| column.is_null().iter().map(|is_null| is_null == Some(true)).collect());
-        Ok(Self { numbers, borders, nulls })
+        let nulls = (column.null_count() > 0).then(|| {
+            column
+                .is_null()
+                .iter()
+                .map(|is_null| is_null == Some(true))
+                .collect()
+        });
+        Ok(Self {
+            numbers,
+            borders,
+            nulls,
+        })
     }
 
     /// The numbers of each row, four for each pointer; none of a row without a list.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&[u64]>> {
         let numbers = self.numbers.cont_slice().unwrap_or_default();
-        self.borders.windows(2).enumerate().map(move |(row, border)| {
-            let is_null = self.nulls.as_ref().is_some_and(|nulls| nulls[row]);
-            (!is_null).then(|| &numbers[border[0]..border[1]])
-        })
+        self.borders
+            .windows(2)
+            .enumerate()
+            .map(move |(row, border)| {
+                let is_null = self.nulls.as_ref().is_some_and(|nulls| nulls[row]);
+                (!is_null).then(|| &numbers[border[0]..border[1]])
+            })
     }
 }
 
@@ -57,33 +83,73 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_the_column_however_it_was_cut() {
-        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new("pointers".into(), 4, 16, DataType::UInt64);
+        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
+            "pointers".into(),
+            4,
+            16,
+            DataType::UInt64,
+        );
         lists.append_slice(&[1, 2, 3, 4]);
         lists.append_slice(&[]);
         lists.append_null();
         lists.append_slice(&[5, 6, 7, 8, 9, 10, 11, 12]);
         let column = lists.finish().into_series();
-        let rows = |column: &Series| PointerRows::of(column).unwrap().iter().map(|row| row.map(<[u64]>::to_vec)).collect::<Vec<_>>();
-        let all = vec![Some(vec![1, 2, 3, 4]), Some(Vec::new()), None, Some(vec![5, 6, 7, 8, 9, 10, 11, 12])];
+        let rows = |column: &Series| {
+            PointerRows::of(column)
+                .unwrap()
+                .iter()
+                .map(|row| row.map(<[u64]>::to_vec))
+                .collect::<Vec<_>>()
+        };
+        let all = vec![
+            Some(vec![1, 2, 3, 4]),
+            Some(Vec::new()),
+            None,
+            Some(vec![5, 6, 7, 8, 9, 10, 11, 12]),
+        ];
         assert_eq!(rows(&column), all);
         assert_eq!(rows(&column.slice(1, 3)), all[1..]);
         let mut chunked = column.slice(2, 2);
         chunked.append(&column.slice(0, 1)).unwrap();
-        assert_eq!(rows(&chunked), [all[2].clone(), all[3].clone(), all[0].clone()]);
+        assert_eq!(
+            rows(&chunked),
+            [all[2].clone(), all[3].clone(), all[0].clone()]
+        );
         assert_eq!(rows(&column.slice(0, 0)), [] as [Option<Vec<u64>>; 0]);
     }
 
     #[test]
     fn null_number_is_told_with_its_row() {
-        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new("pointers".into(), 4, 16, DataType::UInt64);
+        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
+            "pointers".into(),
+            4,
+            16,
+            DataType::UInt64,
+        );
         lists.append_slice(&[1, 2, 3, 4]);
         lists.append_slice(&[]);
         lists.append_iter(vec![Some(5), None, Some(7), Some(8)].into_iter());
         lists.append_slice(&[9, 10, 11, 12]);
         let column = lists.finish().into_series();
-        let error = |column: &Series| PointerRows::of(column).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error(&column).contains("row 2 holds source pointers with a null number"), "{}", error(&column));
-        assert!(error(&column.slice(2, 2)).contains("row 0 holds"), "{}", error(&column.slice(2, 2)));
-        assert_eq!([error(&column.slice(0, 2)), error(&column.slice(3, 1))], ["", ""]);
+        let error = |column: &Series| {
+            PointerRows::of(column)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        assert!(
+            error(&column).contains("row 2 holds source pointers with a null number"),
+            "{}",
+            error(&column)
+        );
+        assert!(
+            error(&column.slice(2, 2)).contains("row 0 holds"),
+            "{}",
+            error(&column.slice(2, 2))
+        );
+        assert_eq!(
+            [error(&column.slice(0, 2)), error(&column.slice(3, 1))],
+            ["", ""]
+        );
     }
 }

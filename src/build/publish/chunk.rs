@@ -1,14 +1,19 @@
-//! Writes a column chunk of pages, and what is said of it: byte for byte as the `parquet` crate does, which the tests of `coded` compare.
+//! Writes a column chunk of pages, and what is said of it: byte for byte as the `parquet` crate
+//! does, which the tests of `coded` compare.
 
 use pubdata_store::parquet_error;
 use std::cmp::Ordering;
 
 use bytes::Bytes;
-use parquet::basic::{BoundaryOrder, Compression, Encoding, EncodingMask, PageType, Type, ZstdLevel};
+use parquet::basic::{
+    BoundaryOrder, Compression, Encoding, EncodingMask, PageType, Type, ZstdLevel,
+};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::page::{CompressedPage, Page, PageWriteSpec, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
-use parquet::file::metadata::{ColumnChunkMetaData, ColumnIndexBuilder, LevelHistogram, OffsetIndexBuilder, PageEncodingStats};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, ColumnIndexBuilder, LevelHistogram, OffsetIndexBuilder, PageEncodingStats,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
@@ -18,7 +23,8 @@ use super::runs::write_levels;
 use super::values::Values;
 use pubdata_core::error::{Error, Result};
 
-/// Bytes of a text that stand in statistics and indexes of pages as they are: a record id has no more, nor a digest.
+/// Bytes of a text that stand in statistics and indexes of pages as they are: a record id has no
+/// more, nor a digest.
 pub const LONGEST_BOUND: usize = 256;
 
 /// What is encoded: the bytes of a chunk, and what its file says of it.
@@ -56,7 +62,8 @@ pub struct Paged<'a, V> {
 }
 
 impl<V: Values> Paged<'_, V> {
-    /// Writes the chunk. `page` adds the body of a page and says what is in it, `in_filter` are the places of the values that a bloom filter has.
+    /// Writes the chunk. `page` adds the body of a page and says what is in it, `in_filter` are the
+    /// places of the values that a bloom filter has.
     ///
     /// # Errors
     /// `Store`, when a page cannot be compressed or described.
@@ -66,12 +73,20 @@ impl<V: Values> Paged<'_, V> {
         in_filter: impl Iterator<Item = u32>,
         compressor: &mut OneCompressor,
     ) -> Result<Encoded> {
-        let Self { leaf, properties, values, .. } = *self;
+        let Self {
+            leaf,
+            properties,
+            values,
+            ..
+        } = *self;
         let compression = properties.compression(leaf.path());
         let mut written = |bytes: &[u8]| match compression {
             Compression::ZSTD(level) => compressed(bytes, level, compressor),
             Compression::UNCOMPRESSED => Ok(bytes.to_vec()),
-            other => Err(Error::store(format!("{}: no chunk is compressed by {other}", leaf.path()))),
+            other => Err(Error::store(format!(
+                "{}: no chunk is compressed by {other}",
+                leaf.path()
+            ))),
         };
         let mut described = Described::new(leaf);
         let mut encodings = Vec::with_capacity(2);
@@ -79,9 +94,22 @@ impl<V: Values> Paged<'_, V> {
         let mut writer = SerializedPageWriter::new(&mut sink);
         if let Some(DictionaryPage { bytes, count }) = self.dictionary {
             let encoding = properties.dictionary_page_encoding();
-            let page = Page::DictionaryPage { buf: written(bytes)?.into(), num_values: count, encoding, is_sorted: false };
-            described.add_spec(&writer.write_page(CompressedPage::new(page, bytes.len())).map_err(parquet_error)?);
-            encodings.push(PageEncodingStats { page_type: PageType::DICTIONARY_PAGE, encoding, count: 1 });
+            let page = Page::DictionaryPage {
+                buf: written(bytes)?.into(),
+                num_values: count,
+                encoding,
+                is_sorted: false,
+            };
+            described.add_spec(
+                &writer
+                    .write_page(CompressedPage::new(page, bytes.len()))
+                    .map_err(parquet_error)?,
+            );
+            encodings.push(PageEncodingStats {
+                page_type: PageType::DICTIONARY_PAGE,
+                encoding,
+                count: 1,
+            });
         }
         let mut body = Vec::new();
         for number in 0..self.pages {
@@ -96,16 +124,25 @@ impl<V: Values> Paged<'_, V> {
                 statistics: None,
             };
             described.add_page(leaf, &facts, values);
-            let spec = writer.write_page(CompressedPage::new(data, body.len())).map_err(parquet_error)?;
-            described.offsets.append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
+            let spec = writer
+                .write_page(CompressedPage::new(data, body.len()))
+                .map_err(parquet_error)?;
+            described
+                .offsets
+                .append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
             described.add_spec(&spec);
         }
-        encodings.push(PageEncodingStats { page_type: PageType::DATA_PAGE, encoding: self.encoding, count: self.pages as i32 });
+        encodings.push(PageEncodingStats {
+            page_type: PageType::DATA_PAGE,
+            encoding: self.encoding,
+            count: self.pages as i32,
+        });
         writer.close().map_err(parquet_error)?;
         let bytes = Bytes::from(sink.into_inner().map_err(parquet_error)?);
         let bloom_filter = match properties.bloom_filter_properties(leaf.path()) {
             Some(wanted) => {
-                let mut filter = Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp()).map_err(parquet_error)?;
+                let mut filter =
+                    Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp()).map_err(parquet_error)?;
                 in_filter.for_each(|place| values.insert_into(&mut filter, place));
                 filter.fold_to_target_fpp(wanted.fpp());
                 Some(filter)
@@ -117,8 +154,14 @@ impl<V: Values> Paged<'_, V> {
     }
 }
 
-/// Writes the levels of repetition and definition of a page, where the leaf has them. `validity` says of each row whether it has a value; absent, all have.
-pub fn write_page_levels(leaf: &ColumnDescPtr, rows: usize, validity: Option<&[bool]>, body: &mut Vec<u8>) {
+/// Writes the levels of repetition and definition of a page, where the leaf has them. `validity`
+/// says of each row whether it has a value; absent, all have.
+pub fn write_page_levels(
+    leaf: &ColumnDescPtr,
+    rows: usize,
+    validity: Option<&[bool]>,
+    body: &mut Vec<u8>,
+) {
     if leaf.max_rep_level() > 0 {
         write_levels(leaf.max_rep_level(), body, |runs| runs.put_run(0, rows));
     }
@@ -126,7 +169,9 @@ pub fn write_page_levels(leaf: &ColumnDescPtr, rows: usize, validity: Option<&[b
         let whole = u32::from(leaf.max_def_level().unsigned_abs());
         write_levels(leaf.max_def_level(), body, |runs| match validity {
             None => runs.put_run(whole, rows),
-            Some(validity) => validity.iter().for_each(|is_there| runs.put(if *is_there { whole } else { whole - 1 })),
+            Some(validity) => validity
+                .iter()
+                .for_each(|is_there| runs.put(if *is_there { whole } else { whole - 1 })),
         });
     }
 }
@@ -143,10 +188,15 @@ fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut OneCompressor) ->
 
 /// The least and the greatest of two pairs.
 pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u32)) -> (u32, u32) {
-    let Some((least, greatest)) = ends else { return others };
+    let Some((least, greatest)) = ends else {
+        return others;
+    };
     let is_less = values.compare(others.0, least).is_lt();
     let is_greater = values.compare(others.1, greatest).is_gt();
-    (if is_less { others.0 } else { least }, if is_greater { others.1 } else { greatest })
+    (
+        if is_less { others.0 } else { least },
+        if is_greater { others.1 } else { greatest },
+    )
 }
 
 /// What is said of a chunk and of its pages.
@@ -199,14 +249,26 @@ impl Described {
 
     fn add_page(&mut self, leaf: &ColumnDescPtr, page: &PageFacts, values: &impl Values) {
         let is_null = page.nulls == page.rows;
-        let (least, greatest) = page.ends.map_or_else(Default::default, |(least, greatest)| (values.index_bytes(least), values.index_bytes(greatest)));
-        self.index.append(is_null, least, greatest, page.nulls as i64, None);
-        self.index.append_histograms(&repetitions(leaf, page.rows), &definitions(leaf, page.rows, page.nulls));
+        let (least, greatest) = page
+            .ends
+            .map_or_else(Default::default, |(least, greatest)| {
+                (values.index_bytes(least), values.index_bytes(greatest))
+            });
+        self.index
+            .append(is_null, least, greatest, page.nulls as i64, None);
+        self.index.append_histograms(
+            &repetitions(leaf, page.rows),
+            &definitions(leaf, page.rows, page.nulls),
+        );
         self.offsets.append_row_count(page.rows as i64);
-        self.offsets.append_unencoded_byte_array_data_bytes(self.text_bytes.map(|_| page.text_bytes));
+        self.offsets
+            .append_unencoded_byte_array_data_bytes(self.text_bytes.map(|_| page.text_bytes));
         if let Some((least, greatest)) = page.ends {
             if let Some((last_least, last_greatest)) = self.last {
-                let orders = [values.compare(last_least, least), values.compare(last_greatest, greatest)];
+                let orders = [
+                    values.compare(last_least, least),
+                    values.compare(last_greatest, greatest),
+                ];
                 self.is_ascending &= !orders.contains(&Ordering::Greater);
                 self.is_descending &= !orders.contains(&Ordering::Less);
             }
@@ -226,7 +288,12 @@ impl Described {
         values: &impl Values,
         bloom_filter: Option<Sbbf>,
     ) -> Result<ColumnCloseResult> {
-        let mask = EncodingMask::new_from_encodings(encodings.iter().map(|stats| &stats.encoding).chain([&Encoding::RLE]));
+        let mask = EncodingMask::new_from_encodings(
+            encodings
+                .iter()
+                .map(|stats| &stats.encoding)
+                .chain([&Encoding::RLE]),
+        );
         let metadata = ColumnChunkMetaData::builder(leaf.clone())
             .set_compression(compression)
             .set_encodings_mask(mask)
@@ -236,17 +303,22 @@ impl Described {
             .set_num_values(self.rows as i64)
             .set_data_page_offset(self.data_start as i64)
             .set_dictionary_page_offset(self.has_dictionary.then_some(0))
-            .set_statistics(values.statistics(self.ends, self.nulls as u64, leaf.sort_order().is_signed()))
+            .set_statistics(values.statistics(
+                self.ends,
+                self.nulls as u64,
+                leaf.sort_order().is_signed(),
+            ))
             .set_unencoded_byte_array_data_bytes(self.text_bytes)
             .set_repetition_level_histogram(repetitions(leaf, self.rows))
             .set_definition_level_histogram(definitions(leaf, self.rows, self.nulls))
             .build()
             .map_err(parquet_error)?;
-        self.index.set_boundary_order(match (self.is_ascending, self.is_descending) {
-            (true, _) => BoundaryOrder::ASCENDING,
-            (false, true) => BoundaryOrder::DESCENDING,
-            (false, false) => BoundaryOrder::UNORDERED,
-        });
+        self.index
+            .set_boundary_order(match (self.is_ascending, self.is_descending) {
+                (true, _) => BoundaryOrder::ASCENDING,
+                (false, true) => BoundaryOrder::DESCENDING,
+                (false, false) => BoundaryOrder::UNORDERED,
+            });
         Ok(ColumnCloseResult {
             bytes_written: self.compressed as u64,
             rows_written: self.rows as u64,

@@ -1,5 +1,7 @@
-//! Encodes column chunks of values of which few differ, and numbers, from dictionaries: the bytes are those that the `parquet` crate writes, which looks
-//! up every row's value anew (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple form is left to the crate.
+//! Encodes column chunks of values of which few differ, and numbers, from dictionaries: the bytes
+//! are those that the `parquet` crate writes, which looks up every row's value anew
+//! (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple
+//! form is left to the crate.
 
 use std::iter::repeat_n;
 
@@ -9,7 +11,10 @@ use parquet::basic::Encoding;
 use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties};
 use parquet::schema::types::ColumnDescPtr;
 
-use super::chunk::{DictionaryPage, Encoded, LONGEST_BOUND, OneCompressor, PageFacts, Paged, extended, write_page_levels};
+use super::chunk::{
+    DictionaryPage, Encoded, LONGEST_BOUND, OneCompressor, PageFacts, Paged, extended,
+    write_page_levels,
+};
 use super::runs::{Runs, bits};
 use super::values::{CodedNumbers, Values};
 use pubdata_core::error::{Error, Result};
@@ -24,33 +29,58 @@ pub struct CodedTexts<'a> {
 }
 
 impl<'a> CodedTexts<'a> {
-    /// Of a dictionary that has each text once, and whose texts are not too long for statistics, nor together for a dictionary page.
+    /// Of a dictionary that has each text once, and whose texts are not too long for statistics,
+    /// nor together for a dictionary page.
     pub fn of(column: &'a ArrayRef) -> Option<Self> {
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let values = dictionary.values().as_string_opt::<i32>()?;
-        let is_short = values.null_count() == 0 && values.iter().flatten().all(|text| text.len() <= LONGEST_BOUND);
-        let is_small = values.value_data().len() + values.len() * size_of::<u32>() < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
-        (is_short && is_small && !column.is_empty()).then_some(Self { keys: dictionary.keys(), values })
+        let is_short = values.null_count() == 0
+            && values
+                .iter()
+                .flatten()
+                .all(|text| text.len() <= LONGEST_BOUND);
+        let is_small = values.value_data().len() + values.len() * size_of::<u32>()
+            < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
+        (is_short && is_small && !column.is_empty()).then_some(Self {
+            keys: dictionary.keys(),
+            values,
+        })
     }
 
     /// How long the text of each row is that has one.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
-        self.keys.iter().flatten().map(|key| self.values.value_length(key as usize) as usize)
+        self.keys
+            .iter()
+            .flatten()
+            .map(|key| self.values.value_length(key as usize) as usize)
     }
 }
 
-/// Encodes the chunk of a leaf that has one value, or none, for each row: of texts or numbers as they are coded.
+/// Encodes the chunk of a leaf that has one value, or none, for each row: of texts or numbers as
+/// they are coded.
 ///
 /// # Errors
 /// `Store`, when the column is neither, or cannot be compressed or described.
-pub fn encode(leaf: &ColumnDescPtr, properties: &WriterProperties, column: &ArrayRef, compressor: &mut OneCompressor) -> Result<Encoded> {
+pub fn encode(
+    leaf: &ColumnDescPtr,
+    properties: &WriterProperties,
+    column: &ArrayRef,
+    compressor: &mut OneCompressor,
+) -> Result<Encoded> {
     if let Some(CodedTexts { keys, values }) = CodedTexts::of(column) {
         return encode_values(leaf, properties, keys, values, compressor);
     }
     match CodedNumbers::of(column, usize::try_from(leaf.type_length()).unwrap_or(0)) {
-        Some(CodedNumbers::Whole(keys, values)) => encode_values(leaf, properties, &keys, &values, compressor),
-        Some(CodedNumbers::Decimals(keys, values)) => encode_values(leaf, properties, &keys, &values, compressor),
-        None => Err(Error::store(format!("{}: neither numbers nor a dictionary of texts of the simple form", leaf.path()))),
+        Some(CodedNumbers::Whole(keys, values)) => {
+            encode_values(leaf, properties, &keys, &values, compressor)
+        }
+        Some(CodedNumbers::Decimals(keys, values)) => {
+            encode_values(leaf, properties, &keys, &values, compressor)
+        }
+        None => Err(Error::store(format!(
+            "{}: neither numbers nor a dictionary of texts of the simple form",
+            leaf.path()
+        ))),
     }
 }
 
@@ -68,8 +98,18 @@ fn encode_values<V: Values>(
     for start in (0..rows).step_by(page_rows) {
         pages.push(dictionary.page(&keys.slice(start, page_rows.min(rows - start))));
     }
-    let page = DictionaryPage { bytes: &dictionary.bytes, count: dictionary.used.len() as u32 };
-    let chunk = Paged { leaf, properties, values, dictionary: Some(page), pages: pages.len(), encoding: Encoding::RLE_DICTIONARY };
+    let page = DictionaryPage {
+        bytes: &dictionary.bytes,
+        count: dictionary.used.len() as u32,
+    };
+    let chunk = Paged {
+        leaf,
+        properties,
+        values,
+        dictionary: Some(page),
+        pages: pages.len(),
+        encoding: Encoding::RLE_DICTIONARY,
+    };
     let write = |number: usize, body: &mut Vec<u8>| {
         pages[number].write(leaf, body);
         pages[number].facts
@@ -101,7 +141,14 @@ struct Coded {
 
 impl<'a, V: Values> Dictionary<'a, V> {
     fn new(values: &'a V) -> Self {
-        Self { values, codes: vec![NEW; values.count()], used: Vec::new(), bytes: Vec::new(), last_pages: vec![0; values.count()], pages: 0 }
+        Self {
+            values,
+            codes: vec![NEW; values.count()],
+            used: Vec::new(),
+            bytes: Vec::new(),
+            last_pages: vec![0; values.count()],
+            pages: 0,
+        }
     }
 
     fn page(&mut self, keys: &UInt32Array) -> Coded {
@@ -111,13 +158,21 @@ impl<'a, V: Values> Dictionary<'a, V> {
             codes: Vec::with_capacity(keys.len() - nulls),
             validity: None,
             width: 0,
-            facts: PageFacts { rows: keys.len(), nulls, ..PageFacts::default() },
+            facts: PageFacts {
+                rows: keys.len(),
+                nulls,
+                ..PageFacts::default()
+            },
         };
         if nulls == 0 {
-            keys.values().chunk_by(u32::eq).for_each(|run| self.add(run[0], run.len(), &mut page));
+            keys.values()
+                .chunk_by(u32::eq)
+                .for_each(|run| self.add(run[0], run.len(), &mut page));
         } else {
             page.validity = Some((0..keys.len()).map(|row| keys.is_valid(row)).collect());
-            keys.iter().flatten().for_each(|key| self.add(key, 1, &mut page));
+            keys.iter()
+                .flatten()
+                .for_each(|key| self.add(key, 1, &mut page));
         }
         page.width = bits(self.used.len().saturating_sub(1) as u32);
         page
@@ -156,8 +211,8 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{
-        Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
-        UInt32Array,
+        Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array,
+        Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array,
     };
     use arrow::buffer::{NullBuffer, OffsetBuffer};
     use arrow::compute::{cast, concat_batches};
@@ -174,81 +229,190 @@ mod tests {
     use super::super::part::{Chunk, encode_group};
 
     fn properties() -> WriterProperties {
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap())).set_data_page_row_count_limit(4_096);
-        let properties = properties.set_statistics_truncate_length(Some(LONGEST_BOUND)).set_column_index_truncate_length(Some(LONGEST_BOUND));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap()))
+            .set_data_page_row_count_limit(4_096);
+        let properties = properties
+            .set_statistics_truncate_length(Some(LONGEST_BOUND))
+            .set_column_index_truncate_length(Some(LONGEST_BOUND));
         let with_filter = |properties: WriterPropertiesBuilder, name| {
             let path = ColumnPath::from(name);
-            properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, 65_536)
+            properties
+                .set_column_bloom_filter_fpp(path.clone(), 0.01)
+                .set_column_bloom_filter_max_ndv(path, 65_536)
         };
-        let number = || ColumnPath::new(["list", "list", "item", "number"].map(str::to_owned).to_vec());
-        let properties = properties.set_column_dictionary_enabled("id".into(), false).set_column_encoding("id".into(), Encoding::DELTA_BYTE_ARRAY);
-        let properties = properties.set_column_dictionary_enabled(number(), false).set_column_encoding(number(), Encoding::DELTA_BINARY_PACKED);
-        ["id", "must", "may be whole", "may be decimal", "narrow"].into_iter().fold(properties, with_filter).build()
+        let number = || {
+            ColumnPath::new(
+                ["list", "list", "item", "number"]
+                    .map(str::to_owned)
+                    .to_vec(),
+            )
+        };
+        let properties = properties
+            .set_column_dictionary_enabled("id".into(), false)
+            .set_column_encoding("id".into(), Encoding::DELTA_BYTE_ARRAY);
+        let properties = properties
+            .set_column_dictionary_enabled(number(), false)
+            .set_column_encoding(number(), Encoding::DELTA_BINARY_PACKED);
+        ["id", "must", "may be whole", "may be decimal", "narrow"]
+            .into_iter()
+            .fold(properties, with_filter)
+            .build()
     }
 
     /// Numbers in lists that have one item each.
     fn in_lists(numbers: &[i64]) -> RecordBatch {
         let numbers: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
-        let structs = StructArray::from(vec![(Arc::new(Field::new("number", DataType::Int64, false)), numbers)]);
+        let structs = StructArray::from(vec![(
+            Arc::new(Field::new("number", DataType::Int64, false)),
+            numbers,
+        )]);
         let item = Arc::new(Field::new_list_field(structs.data_type().clone(), false));
-        let list: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths(vec![1; structs.len()]), Arc::new(structs), None));
+        let list: ArrayRef = Arc::new(ListArray::new(
+            item,
+            OffsetBuffer::from_lengths(vec![1; structs.len()]),
+            Arc::new(structs),
+            None,
+        ));
         let schema = Schema::new(vec![Field::new("list", list.data_type().clone(), false)]);
         RecordBatch::try_new(Arc::new(schema), vec![list]).unwrap()
     }
 
     fn coded(rows: &[Option<u32>], values: &[String]) -> ArrayRef {
-        Arc::new(DictionaryArray::new(UInt32Array::from(rows.to_vec()), Arc::new(StringArray::from_iter_values(values))))
+        Arc::new(DictionaryArray::new(
+            UInt32Array::from(rows.to_vec()),
+            Arc::new(StringArray::from_iter_values(values)),
+        ))
     }
 
-    /// A column that must be there, one that may be null, and a list that has one item with each for each row of `lengths`.
+    /// A column that must be there, one that may be null, and a list that has one item with each
+    /// for each row of `lengths`.
     fn batch(rows: &[Option<u32>], values: &[String], lengths: &[usize]) -> RecordBatch {
-        let must: Vec<Option<u32>> = rows.iter().map(|place| Some(place.unwrap_or_default())).collect();
+        let must: Vec<Option<u32>> = rows
+            .iter()
+            .map(|place| Some(place.unwrap_or_default()))
+            .collect();
         let items = lengths.iter().sum();
-        let of_items = |rows: &[Option<u32>]| coded(&rows.iter().copied().cycle().take(items).collect::<Vec<_>>(), values);
-        let number: ArrayRef = Arc::new(Int64Array::from_iter_values((0..items as i64).map(|number| number * 7)));
-        let columns = [("must", of_items(&must), false), ("may", of_items(rows), true), ("number", number, false)];
-        let structs = StructArray::from(columns.map(|(name, array, is_null)| (Arc::new(Field::new(name, array.data_type().clone(), is_null)), array)).to_vec());
+        let of_items = |rows: &[Option<u32>]| {
+            coded(
+                &rows.iter().copied().cycle().take(items).collect::<Vec<_>>(),
+                values,
+            )
+        };
+        let number: ArrayRef = Arc::new(Int64Array::from_iter_values(
+            (0..items as i64).map(|number| number * 7),
+        ));
+        let columns = [
+            ("must", of_items(&must), false),
+            ("may", of_items(rows), true),
+            ("number", number, false),
+        ];
+        let structs = StructArray::from(
+            columns
+                .map(|(name, array, is_null)| {
+                    (
+                        Arc::new(Field::new(name, array.data_type().clone(), is_null)),
+                        array,
+                    )
+                })
+                .to_vec(),
+        );
         let item = Arc::new(Field::new_list_field(structs.data_type().clone(), false));
-        let list: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths(lengths.iter().copied()), Arc::new(structs), None));
-        let id: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows.len()).map(|row| row.to_string())));
-        let columns = [("id", id, false), ("must", coded(&must, values), false), ("may", coded(rows, values), true), ("list", list, false)];
-        let schema = Schema::new(columns.iter().map(|(name, array, is_null)| Field::new(*name, array.data_type().clone(), *is_null)).collect::<Vec<_>>());
-        RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, array, _)| array).collect()).unwrap()
+        let list: ArrayRef = Arc::new(ListArray::new(
+            item,
+            OffsetBuffer::from_lengths(lengths.iter().copied()),
+            Arc::new(structs),
+            None,
+        ));
+        let id: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..rows.len()).map(|row| row.to_string()),
+        ));
+        let columns = [
+            ("id", id, false),
+            ("must", coded(&must, values), false),
+            ("may", coded(rows, values), true),
+            ("list", list, false),
+        ];
+        let schema = Schema::new(
+            columns
+                .iter()
+                .map(|(name, array, is_null)| {
+                    Field::new(*name, array.data_type().clone(), *is_null)
+                })
+                .collect::<Vec<_>>(),
+        );
+        RecordBatch::try_new(
+            Arc::new(schema),
+            columns.into_iter().map(|(_, array, _)| array).collect(),
+        )
+        .unwrap()
     }
 
     fn without_dictionaries(data_type: &DataType) -> DataType {
-        let field = |field: &Field| field.clone().with_data_type(without_dictionaries(field.data_type()));
+        let field = |field: &Field| {
+            field
+                .clone()
+                .with_data_type(without_dictionaries(field.data_type()))
+        };
         match data_type {
             DataType::Dictionary(_, value) => value.as_ref().clone(),
             DataType::List(item) => DataType::List(Arc::new(field(item))),
-            DataType::Struct(fields) => DataType::Struct(fields.iter().map(|inner| field(inner)).collect()),
+            DataType::Struct(fields) => {
+                DataType::Struct(fields.iter().map(|inner| field(inner)).collect())
+            }
             other => other.clone(),
         }
     }
 
     fn plain_schema(batch: &RecordBatch) -> SchemaRef {
-        let field = |field: &Arc<Field>| field.as_ref().clone().with_data_type(without_dictionaries(field.data_type()));
-        Arc::new(Schema::new(batch.schema().fields().iter().map(field).collect::<Vec<_>>()))
+        let field = |field: &Arc<Field>| {
+            field
+                .as_ref()
+                .clone()
+                .with_data_type(without_dictionaries(field.data_type()))
+        };
+        Arc::new(Schema::new(
+            batch
+                .schema()
+                .fields()
+                .iter()
+                .map(field)
+                .collect::<Vec<_>>(),
+        ))
     }
 
     /// The file that the crate writes of the rows.
     fn of_the_crate(groups: &[RecordBatch]) -> Vec<u8> {
         let schema = plain_schema(&groups[0]);
-        let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties())).unwrap();
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties())).unwrap();
         for rows in groups {
-            let columns = rows.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()).unwrap()).collect();
-            writer.write(&RecordBatch::try_new(schema.clone(), columns).unwrap()).unwrap();
+            let columns = rows
+                .columns()
+                .iter()
+                .zip(schema.fields())
+                .map(|(column, field)| cast(column, field.data_type()).unwrap())
+                .collect();
+            writer
+                .write(&RecordBatch::try_new(schema.clone(), columns).unwrap())
+                .unwrap();
             writer.flush().unwrap();
         }
         writer.into_inner().unwrap()
     }
 
     fn ours(groups: &[RecordBatch]) -> Vec<u8> {
-        let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties())).unwrap().into_serialized_writer().unwrap();
+        let (mut writer, _) =
+            ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties()))
+                .unwrap()
+                .into_serialized_writer()
+                .unwrap();
         for rows in groups {
             let chunks = encode_group(rows, writer.schema_descr(), &properties(), 0).unwrap();
             let mut group = writer.next_row_group().unwrap();
-            chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
+            chunks
+                .into_iter()
+                .for_each(|chunk| chunk.append(&mut group).unwrap());
             group.close().unwrap();
         }
         writer.into_inner().unwrap()
@@ -274,25 +438,93 @@ mod tests {
         }
     }
 
-    /// Whole numbers, days and decimals of two widths, each where it must be there and where it may be null.
+    /// Whole numbers, days and decimals of two widths, each where it must be there and where it may
+    /// be null.
     fn numbers(rows: &[Option<i64>]) -> RecordBatch {
         let must = || rows.iter().map(|number| number.unwrap_or(-1));
         let small = |number: i64| (number % 100_000) as i32;
         let decimal = |number: i64| i128::from(number) * 1_000_003;
-        let decimals = |cells: Decimal128Array, precision| -> ArrayRef { Arc::new(cells.with_precision_and_scale(precision, 4).unwrap()) };
+        let decimals = |cells: Decimal128Array, precision| -> ArrayRef {
+            Arc::new(cells.with_precision_and_scale(precision, 4).unwrap())
+        };
         let columns: [(&str, ArrayRef, bool); 9] = [
-            ("id", Arc::new(StringArray::from_iter_values((0..rows.len()).map(|row| row.to_string()))), false),
-            ("whole", Arc::new(Int32Array::from_iter_values(must().map(small))), false),
-            ("may be whole", Arc::new(rows.iter().map(|number| number.map(small)).collect::<Int32Array>()), true),
-            ("day", Arc::new(Date32Array::from_iter_values(must().map(small))), false),
-            ("may be day", Arc::new(rows.iter().map(|number| number.map(small)).collect::<Date32Array>()), true),
-            ("decimal", decimals(Decimal128Array::from_iter_values(must().map(decimal)), 38), false),
-            ("may be decimal", decimals(rows.iter().map(|number| number.map(decimal)).collect(), 38), true),
-            ("narrow", decimals(rows.iter().map(|number| number.map(i128::from)).collect(), 20), true),
-            ("in a word", decimals(rows.iter().map(|number| number.map(|number| i128::from(number % 1_000))).collect(), 18), true),
+            (
+                "id",
+                Arc::new(StringArray::from_iter_values(
+                    (0..rows.len()).map(|row| row.to_string()),
+                )),
+                false,
+            ),
+            (
+                "whole",
+                Arc::new(Int32Array::from_iter_values(must().map(small))),
+                false,
+            ),
+            (
+                "may be whole",
+                Arc::new(
+                    rows.iter()
+                        .map(|number| number.map(small))
+                        .collect::<Int32Array>(),
+                ),
+                true,
+            ),
+            (
+                "day",
+                Arc::new(Date32Array::from_iter_values(must().map(small))),
+                false,
+            ),
+            (
+                "may be day",
+                Arc::new(
+                    rows.iter()
+                        .map(|number| number.map(small))
+                        .collect::<Date32Array>(),
+                ),
+                true,
+            ),
+            (
+                "decimal",
+                decimals(Decimal128Array::from_iter_values(must().map(decimal)), 38),
+                false,
+            ),
+            (
+                "may be decimal",
+                decimals(rows.iter().map(|number| number.map(decimal)).collect(), 38),
+                true,
+            ),
+            (
+                "narrow",
+                decimals(
+                    rows.iter().map(|number| number.map(i128::from)).collect(),
+                    20,
+                ),
+                true,
+            ),
+            (
+                "in a word",
+                decimals(
+                    rows.iter()
+                        .map(|number| number.map(|number| i128::from(number % 1_000)))
+                        .collect(),
+                    18,
+                ),
+                true,
+            ),
         ];
-        let schema = Schema::new(columns.iter().map(|(name, array, is_null)| Field::new(*name, array.data_type().clone(), *is_null)).collect::<Vec<_>>());
-        RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, array, _)| array).collect()).unwrap()
+        let schema = Schema::new(
+            columns
+                .iter()
+                .map(|(name, array, is_null)| {
+                    Field::new(*name, array.data_type().clone(), *is_null)
+                })
+                .collect::<Vec<_>>(),
+        );
+        RecordBatch::try_new(
+            Arc::new(schema),
+            columns.into_iter().map(|(_, array, _)| array).collect(),
+        )
+        .unwrap()
     }
 
     proptest! {
@@ -336,11 +568,25 @@ mod tests {
 
     #[test]
     fn numbers_at_the_borders_of_blocks_are_written_here_as_the_crate_does() {
-        for rows in [1_i64, 2, 64, 65, 128, 129, 130, 256, 257, 4_096, 4_097, 9_000] {
-            let numbers: Vec<i64> = (0..rows).map(|row| if row % 3 == 0 { i64::MIN + row } else { i64::MAX - row * row }).collect();
+        for rows in [
+            1_i64, 2, 64, 65, 128, 129, 130, 256, 257, 4_096, 4_097, 9_000,
+        ] {
+            let numbers: Vec<i64> = (0..rows)
+                .map(|row| {
+                    if row % 3 == 0 {
+                        i64::MIN + row
+                    } else {
+                        i64::MAX - row * row
+                    }
+                })
+                .collect();
             let groups = [in_lists(&numbers)];
             assert!(of_the_crate(&groups) == ours(&groups), "{rows} rows");
-            let (writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties())).unwrap().into_serialized_writer().unwrap();
+            let (writer, _) =
+                ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties()))
+                    .unwrap()
+                    .into_serialized_writer()
+                    .unwrap();
             let chunks = encode_group(&groups[0], writer.schema_descr(), &properties(), 0).unwrap();
             assert!(matches!(chunks[..], [Chunk::Ours(_)]), "{rows} rows");
         }
@@ -348,17 +594,34 @@ mod tests {
 
     #[test]
     fn numbers_that_all_differ_or_are_all_null_are_those_of_the_crate() {
-        let differing: Vec<Option<i64>> = (0..65_536).map(|number| Some((number - 30_000) * 1_299_709)).collect();
-        for rows in [&differing[..], &differing[..65_535], &differing[..5_000], &[None; 5_000], &[None], &[Some(i64::MIN), Some(i64::MAX)]] {
+        let differing: Vec<Option<i64>> = (0..65_536)
+            .map(|number| Some((number - 30_000) * 1_299_709))
+            .collect();
+        for rows in [
+            &differing[..],
+            &differing[..65_535],
+            &differing[..5_000],
+            &[None; 5_000],
+            &[None],
+            &[Some(i64::MIN), Some(i64::MAX)],
+        ] {
             let groups = [numbers(rows)];
-            assert!(of_the_crate(&groups) == ours(&groups), "{} rows", rows.len());
+            assert!(
+                of_the_crate(&groups) == ours(&groups),
+                "{} rows",
+                rows.len()
+            );
         }
     }
 
     #[test]
     fn what_is_not_of_the_simple_form_is_left_to_the_crate() {
         let short = ["a".to_owned(), "b".to_owned()];
-        let rows = |count: usize| (0..count).map(|row| (row % 5 > 0).then_some(row as u32 % 2)).collect::<Vec<_>>();
+        let rows = |count: usize| {
+            (0..count)
+                .map(|row| (row % 5 > 0).then_some(row as u32 % 2))
+                .collect::<Vec<_>>()
+        };
         let long = ["a".repeat(LONGEST_BOUND + 1), "é".repeat(LONGEST_BOUND)];
         let many: Vec<String> = (0..20_000).map(|number| format!("{number:060}")).collect();
         let of_many: Vec<Option<u32>> = (0..20_000).map(Some).collect();
@@ -378,60 +641,123 @@ mod tests {
     }
 
     fn file_of(rows: &RecordBatch, small_bytes: usize) -> Bytes {
-        let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(rows), Some(properties())).unwrap().into_serialized_writer().unwrap();
+        let (mut writer, _) =
+            ArrowWriter::try_new(Vec::new(), plain_schema(rows), Some(properties()))
+                .unwrap()
+                .into_serialized_writer()
+                .unwrap();
         let chunks = encode_group(rows, writer.schema_descr(), &properties(), small_bytes).unwrap();
         let mut group = writer.next_row_group().unwrap();
-        chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
+        chunks
+            .into_iter()
+            .for_each(|chunk| chunk.append(&mut group).unwrap());
         group.close().unwrap();
         writer.into_inner().unwrap().into()
     }
 
     fn are_small(file: &Bytes) -> Vec<bool> {
         let reader = ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap();
-        reader.metadata().row_group(0).columns().iter().map(|chunk| chunk.compression() == Compression::UNCOMPRESSED).collect()
+        reader
+            .metadata()
+            .row_group(0)
+            .columns()
+            .iter()
+            .map(|chunk| chunk.compression() == Compression::UNCOMPRESSED)
+            .collect()
     }
 
     #[test]
     fn small_chunks_are_not_compressed_and_read_as_written() {
-        // A text takes four bytes more than it has: of 60 rows, 48 of which have a text of six bytes where one may be missing.
+        // A text takes four bytes more than it has: of 60 rows, 48 of which have a text of six
+        // bytes where one may be missing.
         let values = ["text 0", "text 1"].map(str::to_owned);
-        for (rows, expected) in [(11, [true; 6]), (60, [true, false, true, false, true, true]), (200, [false; 6])] {
-            let places: Vec<Option<u32>> = (0..rows).map(|row| (row % 5 > 0).then_some(row as u32 % values.len() as u32)).collect();
+        for (rows, expected) in [
+            (11, [true; 6]),
+            (60, [true, false, true, false, true, true]),
+            (200, [false; 6]),
+        ] {
+            let places: Vec<Option<u32>> = (0..rows)
+                .map(|row| (row % 5 > 0).then_some(row as u32 % values.len() as u32))
+                .collect();
             let rows = batch(&places, &values, &vec![1; rows]);
             let file = file_of(&rows, 512);
             assert_eq!(are_small(&file), expected, "{} rows", rows.num_rows());
             let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-            let read = reader.with_batch_size(1_000).build().unwrap().next().unwrap().unwrap();
-            let plain = rows.columns().iter().zip(read.schema().fields()).map(|(column, field)| cast(column, field.data_type()).unwrap()).collect();
+            let read = reader
+                .with_batch_size(1_000)
+                .build()
+                .unwrap()
+                .next()
+                .unwrap()
+                .unwrap();
+            let plain = rows
+                .columns()
+                .iter()
+                .zip(read.schema().fields())
+                .map(|(column, field)| cast(column, field.data_type()).unwrap())
+                .collect();
             assert_eq!(read, RecordBatch::try_new(read.schema(), plain).unwrap());
         }
     }
 
     #[test]
     fn however_rows_are_held_the_same_chunks_are_small() {
-        // 64 texts take 512 bytes where each has four, and a byte less or more where one is shorter or longer.
+        // 64 texts take 512 bytes where each has four, and a byte less or more where one is shorter
+        // or longer.
         for (last, is_less) in [("xyz", true), ("wxyz", false), ("vwxyz", false)] {
             let values = ["abcd", last, "a text of other rows"].map(str::to_owned);
             let places: Vec<Option<u32>> = (0..64).map(|row| Some(u32::from(row == 63))).collect();
             let rows = batch(&places, &values, &vec![1; 64]);
             let with = |rows: &RecordBatch, column: &dyn Fn(&ArrayRef) -> ArrayRef| {
                 let columns: Vec<ArrayRef> = rows.columns().iter().map(column).collect();
-                let field = |(field, column): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(column.data_type().clone());
-                let schema = Schema::new(rows.schema().fields().iter().zip(&columns).map(field).collect::<Vec<_>>());
+                let field = |(field, column): (&Arc<Field>, &ArrayRef)| {
+                    field
+                        .as_ref()
+                        .clone()
+                        .with_data_type(column.data_type().clone())
+                };
+                let schema = Schema::new(
+                    rows.schema()
+                        .fields()
+                        .iter()
+                        .zip(&columns)
+                        .map(field)
+                        .collect::<Vec<_>>(),
+                );
                 RecordBatch::try_new(Arc::new(schema), columns).unwrap()
             };
-            let plain = |rows: &RecordBatch| with(rows, &|column| cast(column, &without_dictionaries(column.data_type())).unwrap());
-            let with_bitmap = with(&plain(&rows), &|column| match column.as_string_opt::<i32>() {
-                Some(texts) => {
-                    let nulls = NullBuffer::new_valid(texts.len());
-                    Arc::new(StringArray::new(texts.offsets().clone(), texts.values().clone(), Some(nulls)))
-                }
-                None => column.clone(),
-            });
-            let twice = |rows: &RecordBatch| concat_batches(&rows.schema(), [rows, rows]).unwrap().slice(64, 64);
+            let plain = |rows: &RecordBatch| {
+                with(rows, &|column| {
+                    cast(column, &without_dictionaries(column.data_type())).unwrap()
+                })
+            };
+            let with_bitmap = with(
+                &plain(&rows),
+                &|column| match column.as_string_opt::<i32>() {
+                    Some(texts) => {
+                        let nulls = NullBuffer::new_valid(texts.len());
+                        Arc::new(StringArray::new(
+                            texts.offsets().clone(),
+                            texts.values().clone(),
+                            Some(nulls),
+                        ))
+                    }
+                    None => column.clone(),
+                },
+            );
+            let twice = |rows: &RecordBatch| {
+                concat_batches(&rows.schema(), [rows, rows])
+                    .unwrap()
+                    .slice(64, 64)
+            };
             let file = file_of(&rows, 512);
             assert_eq!(are_small(&file)[1..5], [is_less; 4], "{last}");
-            let others = [plain(&rows), with_bitmap, twice(&rows), twice(&plain(&rows))];
+            let others = [
+                plain(&rows),
+                with_bitmap,
+                twice(&rows),
+                twice(&plain(&rows)),
+            ];
             for (number, other) in others.iter().enumerate() {
                 assert!(file_of(other, 512) == file, "{last}, {number}");
             }

@@ -31,7 +31,9 @@ pub fn is_coded(column: &ArrayRef) -> bool {
 /// # Errors
 /// `Contract`, when there is none of that name.
 pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
-    batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
+    batch
+        .column_by_name(name)
+        .ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 
 /// The second place of a record id.
@@ -39,8 +41,8 @@ pub fn subject_of(id: &str) -> &str {
     id.split(':').nth(1).unwrap_or_default()
 }
 
-/// The rows of each subject, which are together, since the order of a sharded dataset begins with it: the end of those of one is looked for in steps
-/// that double, and then between the last two.
+/// The rows of each subject, which are together, since the order of a sharded dataset begins with
+/// it: the end of those of one is looked for in steps that double, and then between the last two.
 ///
 /// # Errors
 /// As [`record_ids`].
@@ -59,7 +61,11 @@ pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>>
         let (mut end, mut other) = (last + 1, ids.len().min(last + step));
         while end < other {
             let middle = end.midpoint(other);
-            if is_same(middle) { end = middle + 1 } else { other = middle }
+            if is_same(middle) {
+                end = middle + 1
+            } else {
+                other = middle
+            }
         }
         runs.push((subject, start..end));
         start = end;
@@ -75,12 +81,29 @@ mod tests {
 
     #[test]
     fn rows_of_a_subject_are_found_however_many_it_has() {
-        for lengths in [&[][..], &[1], &[2, 1, 1], &[1, 7, 8, 9, 1], &[100, 3, 64, 65, 63, 1, 1, 2], &[1_000]] {
-            let ids = lengths.iter().enumerate().flat_map(|(subject, rows)| (0..*rows).map(move |row| format!("a.b:{subject:03}:{row}")));
+        for lengths in [
+            &[][..],
+            &[1],
+            &[2, 1, 1],
+            &[1, 7, 8, 9, 1],
+            &[100, 3, 64, 65, 63, 1, 1, 2],
+            &[1_000],
+        ] {
+            let ids = lengths.iter().enumerate().flat_map(|(subject, rows)| {
+                (0..*rows).map(move |row| format!("a.b:{subject:03}:{row}"))
+            });
             let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ids));
             let batch = RecordBatch::try_from_iter([("record_id", ids)]).unwrap();
-            let found: Vec<(String, usize)> = runs_by_subject(&batch).unwrap().into_iter().map(|(subject, rows)| (subject.to_owned(), rows.len())).collect();
-            let expected: Vec<(String, usize)> = lengths.iter().enumerate().map(|(subject, rows)| (format!("{subject:03}"), *rows)).collect();
+            let found: Vec<(String, usize)> = runs_by_subject(&batch)
+                .unwrap()
+                .into_iter()
+                .map(|(subject, rows)| (subject.to_owned(), rows.len()))
+                .collect();
+            let expected: Vec<(String, usize)> = lengths
+                .iter()
+                .enumerate()
+                .map(|(subject, rows)| (format!("{subject:03}"), *rows))
+                .collect();
             assert_eq!(found, expected);
         }
     }

@@ -1,5 +1,6 @@
-//! Composes the next release from new builds and carried parts, writes and verifies it, and points the channel at it. Its id is the hash of
-//! its content, so that the same content makes the same release.
+//! Composes the next release from new builds and carried parts, writes and verifies it, and points
+//! the channel at it. Its id is the hash of its content, so that the same content makes the same
+//! release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,10 @@ use pubdata_core::contract::{Contract, Contracts};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::pipeline::Evidence;
-use pubdata_store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home, MANIFEST_FORMAT_VERSION, Manifest, Part, Releases, Staging, TaskEntry};
+use pubdata_store::{
+    ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home, MANIFEST_FORMAT_VERSION,
+    Manifest, Part, Releases, Staging, TaskEntry,
+};
 
 /// What a task gives to the next release.
 #[derive(Debug, Clone)]
@@ -23,7 +27,8 @@ use pubdata_store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home
 pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
-    /// The parts of the channel's current release, with what is told of the task now, where that is known.
+    /// The parts of the channel's current release, with what is told of the task now, where that is
+    /// known.
     Carried { task_id: String, told: Option<Told> },
 }
 
@@ -40,8 +45,17 @@ pub struct Told {
 impl Told {
     /// As the entry of a build from nothing has it.
     pub fn of(entry: &TaskEntry) -> Self {
-        let TaskEntry { due, evidence, covers, .. } = entry.clone();
-        Self { due, evidence, covers }
+        let TaskEntry {
+            due,
+            evidence,
+            covers,
+            ..
+        } = entry.clone();
+        Self {
+            due,
+            evidence,
+            covers,
+        }
     }
 
     /// Puts it in the place of what an entry tells.
@@ -74,7 +88,8 @@ pub enum Outcome {
     Mended,
 }
 
-/// A release that is composed and named, relative to the generation of the channel it was composed from.
+/// A release that is composed and named, relative to the generation of the channel it was composed
+/// from.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     channel: String,
@@ -94,12 +109,17 @@ pub(super) struct Current {
     pub(super) manifest: Manifest,
 }
 
-/// Publishes a release made of the contributions and points the channel at it; see the protocol above.
+/// Publishes a release made of the contributions and points the channel at it; see the protocol
+/// above.
 ///
 /// # Errors
-/// `Busy`, when another publisher moved the channel meanwhile: the release stays, nobody is pointed at it, and the staged builds stay for the
-/// next run. `Contract`, when contributions do not fit together. `Store`, when reading, writing or verifying fails.
-#[expect(clippy::too_many_arguments, reason = "each is a fact of the run; a struct would only rename them")]
+/// `Busy`, when another publisher moved the channel meanwhile: the release stays, nobody is pointed
+/// at it, and the staged builds stay for the next run. `Contract`, when contributions do not fit
+/// together. `Store`, when reading, writing or verifying fails.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is a fact of the run; a struct would only rename them"
+)]
 pub async fn commit(
     home: &Home,
     releases: &Releases,
@@ -110,7 +130,16 @@ pub async fn commit(
     run_id: &str,
     now: &str,
 ) -> Result<Committed> {
-    let prepared = prepare(releases, contracts, channel, contributions, is_sample, run_id, now).await?;
+    let prepared = prepare(
+        releases,
+        contracts,
+        channel,
+        contributions,
+        is_sample,
+        run_id,
+        now,
+    )
+    .await?;
     prepared.publish(home, releases).await
 }
 
@@ -128,7 +157,10 @@ pub async fn prepare(
     now: &str,
 ) -> Result<Prepared> {
     let current = match releases.channel(channel).await? {
-        Some(entry) => Some(Current { manifest: current_manifest(releases, &entry).await?, entry }),
+        Some(entry) => Some(Current {
+            manifest: current_manifest(releases, &entry).await?,
+            entry,
+        }),
         None => {
             // Before the first use: a folder on this machine keeps its word.
             if releases.folder().is_none() {
@@ -139,16 +171,29 @@ pub async fn prepare(
     };
     fault::point("commit.begun");
     let mut is_sample = is_sample;
-    let (mut tasks, mut datasets, mut staged) = (BTreeMap::new(), BTreeMap::<String, DatasetEntry>::new(), BTreeMap::new());
+    let (mut tasks, mut datasets, mut staged) = (
+        BTreeMap::new(),
+        BTreeMap::<String, DatasetEntry>::new(),
+        BTreeMap::new(),
+    );
     for contribution in contributions {
         let (task_id, entry, parts) = match contribution {
             Contribution::Built(build) => {
                 staged.insert(build.task_id.clone(), build.place);
-                (build.task_id, build.entry, build.parts.into_iter().map(|staged| (staged.dataset_id, staged.part)).collect())
+                (
+                    build.task_id,
+                    build.entry,
+                    build
+                        .parts
+                        .into_iter()
+                        .map(|staged| (staged.dataset_id, staged.part))
+                        .collect(),
+                )
             }
             Contribution::Carried { task_id, told } => {
                 let previous = current.as_ref().map(|current| &current.manifest);
-                let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
+                let (mut entry, parts) = carry(previous, contracts, &task_id)
+                    .context(|| format!("channel `{channel}`"))?;
                 // Rows of samples stay rows of samples, whatever else is built.
                 if previous.is_some_and(|previous| previous.is_sample_build(&entry)) {
                     (entry.is_sample, is_sample) = (Some(true), true);
@@ -161,21 +206,38 @@ pub async fn prepare(
             }
         };
         for (dataset_id, part) in parts {
-            let contract = contracts.get(&dataset_id).ok_or_else(|| Error::contract(format!("`{dataset_id}` has no contract")).context(task_id.clone()))?;
-            let empty = || DatasetEntry { schema_version: contract.version.clone(), parts: Vec::new() };
-            datasets.entry(dataset_id).or_insert_with(empty).parts.push(part);
+            let contract = contracts.get(&dataset_id).ok_or_else(|| {
+                Error::contract(format!("`{dataset_id}` has no contract")).context(task_id.clone())
+            })?;
+            let empty = || DatasetEntry {
+                schema_version: contract.version.clone(),
+                parts: Vec::new(),
+            };
+            datasets
+                .entry(dataset_id)
+                .or_insert_with(empty)
+                .parts
+                .push(part);
         }
         if tasks.insert(task_id.clone(), entry).is_some() {
             return Err(Error::contract(format!("task {task_id} contributes twice")));
         }
     }
     if tasks.is_empty() {
-        return Err(Error::store("there is nothing to publish").hint("`pubdata status` shows what each task waits for"));
+        return Err(Error::store("there is nothing to publish")
+            .hint("`pubdata status` shows what each task waits for"));
     }
     for dataset in datasets.values_mut() {
         dataset.parts.sort_by(|a, b| a.path.cmp(&b.path));
-        if let Some(pair) = dataset.parts.windows(2).find(|pair| pair[0].path == pair[1].path) {
-            return Err(Error::contract(format!("tasks {} and {} both make the part {}", pair[0].task_id, pair[1].task_id, pair[0].path)));
+        if let Some(pair) = dataset
+            .parts
+            .windows(2)
+            .find(|pair| pair[0].path == pair[1].path)
+        {
+            return Err(Error::contract(format!(
+                "tasks {} and {} both make the part {}",
+                pair[0].task_id, pair[1].task_id, pair[0].path
+            )));
         }
     }
     let mut manifest = Manifest {
@@ -192,37 +254,75 @@ pub async fn prepare(
         run_id: run_id.to_owned(),
     };
     manifest.release_id = manifest.derive_release_id();
-    let contracts = contracts.iter().filter(|(dataset_id, _)| manifest.datasets.contains_key(*dataset_id));
-    let contracts = contracts.map(|(dataset_id, contract)| (dataset_id.clone(), contract.clone())).collect();
-    Ok(Prepared { channel: channel.to_owned(), manifest, contracts, current, staged, texts: BTreeMap::new() }.with_declarations(BTreeMap::new()))
+    let contracts = contracts
+        .iter()
+        .filter(|(dataset_id, _)| manifest.datasets.contains_key(*dataset_id));
+    let contracts = contracts
+        .map(|(dataset_id, contract)| (dataset_id.clone(), contract.clone()))
+        .collect();
+    Ok(Prepared {
+        channel: channel.to_owned(),
+        manifest,
+        contracts,
+        current,
+        staged,
+        texts: BTreeMap::new(),
+    }
+    .with_declarations(BTreeMap::new()))
 }
 
 async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<Manifest> {
     let way_out = |error: Error| match error.way_out() {
         Some(_) => error,
-        None => error.hint(format!("`pubdata releases rollback` points `{}` at an earlier release", entry.channel)),
+        None => error.hint(format!(
+            "`pubdata releases rollback` points `{}` at an earlier release",
+            entry.channel
+        )),
     };
-    releases.manifest(&entry.release_id).await.map_err(way_out).context(|| format!("channel `{}`", entry.channel))
+    releases
+        .manifest(&entry.release_id)
+        .await
+        .map_err(way_out)
+        .context(|| format!("channel `{}`", entry.channel))
 }
 
 /// Says why a task's parts of a release cannot be carried into the next one; none when they can.
-pub fn refusal_to_carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Option<String> {
-    carry(previous, contracts, task_id).err().map(|error| error.to_string())
+pub fn refusal_to_carry(
+    previous: Option<&Manifest>,
+    contracts: &Contracts,
+    task_id: &str,
+) -> Option<String> {
+    carry(previous, contracts, task_id)
+        .err()
+        .map(|error| error.to_string())
 }
 
 type CarriedTask = (TaskEntry, Vec<(String, Part)>);
 
 fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<CarriedTask> {
-    let previous = previous.ok_or_else(|| Error::store(format!("there is no release yet to carry {task_id} from")))?;
-    let entry = previous.tasks.get(task_id).ok_or_else(|| Error::store(format!("release {} has no build of {task_id} to carry", previous.release_id)))?;
+    let previous = previous
+        .ok_or_else(|| Error::store(format!("there is no release yet to carry {task_id} from")))?;
+    let entry = previous.tasks.get(task_id).ok_or_else(|| {
+        Error::store(format!(
+            "release {} has no build of {task_id} to carry",
+            previous.release_id
+        ))
+    })?;
     let mut parts = Vec::new();
     for (dataset_id, dataset) in &previous.datasets {
         for part in dataset.parts.iter().filter(|part| part.task_id == task_id) {
-            // Minor versions only add columns; across major ones readers could not read the parts of one dataset alike.
-            let is_readable = |version: &str| version.split('.').next() == dataset.schema_version.split('.').next();
-            let today = contracts.get(dataset_id).map(|contract| contract.version.as_str());
+            // Minor versions only add columns; across major ones readers could not read the parts
+            // of one dataset alike.
+            let is_readable = |version: &str| {
+                version.split('.').next() == dataset.schema_version.split('.').next()
+            };
+            let today = contracts
+                .get(dataset_id)
+                .map(|contract| contract.version.as_str());
             if !today.is_some_and(is_readable) {
-                let today = today.map_or("no longer declared".to_owned(), |version| format!("now {version}"));
+                let today = today.map_or("no longer declared".to_owned(), |version| {
+                    format!("now {version}")
+                });
                 return Err(Error::contract(format!(
                     "{task_id} cannot be carried from release {}: its {dataset_id} has schema version {}, {today}",
                     previous.release_id, dataset.schema_version
@@ -247,24 +347,50 @@ impl Prepared {
     /// As for [`commit`].
     pub async fn publish(self, home: &Home, releases: &Releases) -> Result<Committed> {
         let release_id = self.manifest.release_id.clone();
-        let previous = self.current.as_ref().map(|current| current.entry.release_id.clone());
-        let mut committed =
-            Committed { release_id, outcome: Outcome::Unchanged, previous, parts_linked: 0, parts_written: 0, is_sample: self.manifest.is_sample };
+        let previous = self
+            .current
+            .as_ref()
+            .map(|current| current.entry.release_id.clone());
+        let mut committed = Committed {
+            release_id,
+            outcome: Outcome::Unchanged,
+            previous,
+            parts_linked: 0,
+            parts_written: 0,
+            is_sample: self.manifest.is_sample,
+        };
         if committed.previous.as_ref() != Some(&committed.release_id) {
-            self.write(releases, &mut committed).await.context(|| format!("release {}", committed.release_id))?;
+            self.write(releases, &mut committed)
+                .await
+                .context(|| format!("release {}", committed.release_id))?;
             let to = ChannelMove {
                 release_id: committed.release_id.clone(),
                 action: ChannelAction::Publish,
                 moved_at: self.manifest.published_at.clone(),
                 run_id: Some(self.manifest.run_id.clone()),
             };
-            releases.advance_channel(&self.channel, self.current.as_ref().map(|current| current.entry.generation), to).await?;
+            releases
+                .advance_channel(
+                    &self.channel,
+                    self.current
+                        .as_ref()
+                        .map(|current| current.entry.generation),
+                    to,
+                )
+                .await?;
             committed.outcome = Outcome::Published;
             fault::point("commit.channel_moved");
         } else if !self.staged.is_empty() {
-            // What was built again is at hand: parts that were lost or damaged since are written anew.
-            self.write(releases, &mut committed).await.context(|| format!("release {}", committed.release_id))?;
-            committed.outcome = if committed.parts_written > 0 { Outcome::Mended } else { Outcome::Unchanged };
+            // What was built again is at hand: parts that were lost or damaged since are written
+            // anew.
+            self.write(releases, &mut committed)
+                .await
+                .context(|| format!("release {}", committed.release_id))?;
+            committed.outcome = if committed.parts_written > 0 {
+                Outcome::Mended
+            } else {
+                Outcome::Unchanged
+            };
         }
         for task_id in self.staged.keys() {
             Staging::clear(home, task_id)?;
@@ -275,12 +401,26 @@ impl Prepared {
 
     async fn write(&self, releases: &Releases, committed: &mut Committed) -> Result<()> {
         let id = &self.manifest.release_id;
-        let known: BTreeMap<Digest, &str> = self.current.iter().flat_map(|current| parts(&current.manifest)).map(|part| (part.sha256, &*part.path)).collect();
+        let known: BTreeMap<Digest, &str> = self
+            .current
+            .iter()
+            .flat_map(|current| parts(&current.manifest))
+            .map(|part| (part.sha256, &*part.path))
+            .collect();
         let previous = committed.previous.clone();
         // Each part waits for the disk: side by side they wait together.
-        let of_datasets = self.manifest.datasets.iter().filter_map(|(dataset_id, dataset)| Some((self.contracts.get(dataset_id)?, &dataset.parts)));
-        let places = of_datasets.flat_map(|(contract, parts)| parts.iter().map(move |part| (contract, part)));
-        let places: Vec<_> = places.map(|(contract, part)| self.place(releases, contract, part, &known, previous.as_ref())).collect();
+        let of_datasets = self
+            .manifest
+            .datasets
+            .iter()
+            .filter_map(|(dataset_id, dataset)| {
+                Some((self.contracts.get(dataset_id)?, &dataset.parts))
+            });
+        let places = of_datasets
+            .flat_map(|(contract, parts)| parts.iter().map(move |part| (contract, part)));
+        let places: Vec<_> = places
+            .map(|(contract, part)| self.place(releases, contract, part, &known, previous.as_ref()))
+            .collect();
         let mut placed = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
         let mut facts = BTreeMap::new();
         while let Some(placed) = placed.next().await {
@@ -299,18 +439,30 @@ impl Prepared {
         fault::point("commit.companions_placed");
         // An intact manifest from an earlier publish of the same content keeps its dates.
         let known = releases.manifest(id).await.ok();
-        if let Some(known) = known.as_ref().filter(|known| known.declarations.is_superset(&declarations)) {
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| known.declarations.is_superset(&declarations))
+        {
             declarations.clone_from(&known.declarations);
         }
-        if known.as_ref().is_none_or(|known| known.declarations != declarations || known.companions != companions) {
-            releases.put_manifest(&Manifest { declarations, companions, ..known.unwrap_or_else(|| self.manifest.clone()) }).await?;
+        if known.as_ref().is_none_or(|known| {
+            known.declarations != declarations || known.companions != companions
+        }) {
+            releases
+                .put_manifest(&Manifest {
+                    declarations,
+                    companions,
+                    ..known.unwrap_or_else(|| self.manifest.clone())
+                })
+                .await?;
             releases.manifest(id).await?;
         }
         fault::point("commit.manifest_written");
         Ok(())
     }
 
-    /// Puts one part into the release and makes sure of its bytes; returns its path, how it came there and what its footer says.
+    /// Puts one part into the release and makes sure of its bytes; returns its path, how it came
+    /// there and what its footer says.
     async fn place<'p>(
         &self,
         releases: &Releases,
@@ -320,11 +472,17 @@ impl Prepared {
         previous: Option<&ReleaseId>,
     ) -> Result<(&'p str, Placed, PartFacts)> {
         let id = &self.manifest.release_id;
-        let facts_if_intact = async |bytes: Option<Bytes>| checked(part, bytes?).await.ok().map(|footer| PartFacts::of(contract, part, &footer));
+        let facts_if_intact = async |bytes: Option<Bytes>| {
+            checked(part, bytes?)
+                .await
+                .ok()
+                .map(|footer| PartFacts::of(contract, part, &footer))
+        };
         if let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?).await {
             return Ok((&part.path, Placed::Already, facts));
         }
-        if let (Some(from), Some(path)) = (previous.filter(|from| *from != id), known.get(&part.sha256))
+        if let (Some(from), Some(path)) =
+            (previous.filter(|from| *from != id), known.get(&part.sha256))
             && releases.link_part(from, path, id, &part.path).await?
             && let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?).await
         {
@@ -332,9 +490,16 @@ impl Prepared {
             return Ok((&part.path, Placed::Linked, facts));
         }
         let is_placed = match self.staged.get(&part.task_id) {
-            Some(StagedAt::Home(staging)) if releases.link_staged(staging, id, &part.path).await? => true,
+            Some(StagedAt::Home(staging))
+                if releases.link_staged(staging, id, &part.path).await? =>
+            {
+                true
+            }
             Some(StagedAt::Home(staging)) => match staging.part(&part.path)? {
-                Some(bytes) => releases.put_part(id, &part.path, bytes.into()).await.map(|()| true)?,
+                Some(bytes) => releases
+                    .put_part(id, &part.path, bytes.into())
+                    .await
+                    .map(|()| true)?,
                 None => false,
             },
             Some(StagedAt::Store(keys)) => match keys.get(&part.path) {
@@ -344,12 +509,23 @@ impl Prepared {
             None => false,
         };
         if !is_placed {
-            return Err(Error::store(format!("part {} is carried over, and is missing or damaged where it comes from", part.path))
-                .hint("`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again"));
+            return Err(Error::store(format!(
+                "part {} is carried over, and is missing or damaged where it comes from",
+                part.path
+            ))
+            .hint(
+                "`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again",
+            ));
         }
         fault::point("commit.part_placed");
-        let footer = checked(part, releases.part(id, part).await?).await.context(|| "after writing".to_owned())?;
-        Ok((&part.path, Placed::Written, PartFacts::of(contract, part, &footer)))
+        let footer = checked(part, releases.part(id, part).await?)
+            .await
+            .context(|| "after writing".to_owned())?;
+        Ok((
+            &part.path,
+            Placed::Written,
+            PartFacts::of(contract, part, &footer),
+        ))
     }
 }
 
@@ -357,7 +533,12 @@ impl Prepared {
 async fn checked(part: &Part, bytes: Bytes) -> Result<ArrowReaderMetadata> {
     let of = part.clone();
     let checked = tokio::task::spawn_blocking(move || part::checked(&of, &bytes)).await;
-    checked.map_err(|error| Error::store(format!("reading part {} back was stopped: {error}", part.path)))?
+    checked.map_err(|error| {
+        Error::store(format!(
+            "reading part {} back was stopped: {error}",
+            part.path
+        ))
+    })?
 }
 
 /// Parts that are written, linked or read back at the same time.
@@ -371,5 +552,8 @@ enum Placed {
 }
 
 fn parts(manifest: &Manifest) -> impl Iterator<Item = &Part> {
-    manifest.datasets.values().flat_map(|dataset| &dataset.parts)
+    manifest
+        .datasets
+        .values()
+        .flat_map(|dataset| &dataset.parts)
 }

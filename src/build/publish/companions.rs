@@ -10,29 +10,53 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{DATA_PACKAGE, Releases, delta_log_path};
 
 impl Prepared {
-    /// Puts them into the release and says which there are. A dataset with a part that its contract's schema cannot read has no log: engines would read
-    /// something else than is written.
-    pub(super) async fn place_companions(&self, releases: &Releases, facts: &BTreeMap<&str, PartFacts>) -> Result<BTreeMap<String, Digest>> {
+    /// Puts them into the release and says which there are. A dataset with a part that its
+    /// contract's schema cannot read has no log: engines would read something else than is written.
+    pub(super) async fn place_companions(
+        &self,
+        releases: &Releases,
+        facts: &BTreeMap<&str, PartFacts>,
+    ) -> Result<BTreeMap<String, Digest>> {
         let mut companions = BTreeMap::new();
         let mut texts = Vec::new();
         for (dataset_id, dataset) in &self.manifest.datasets {
-            let Some(contract) = self.contracts.get(dataset_id) else { continue };
+            let Some(contract) = self.contracts.get(dataset_id) else {
+                continue;
+            };
             match self.fit(facts, dataset_id) {
                 Fit::Readable(lacking) => {
-                    let parts: Vec<&PartFacts> = dataset.parts.iter().filter_map(|part| facts.get(part.path.as_str())).collect();
-                    texts.push((delta_log_path(dataset_id), delta_log(contract, &self.manifest.release_id, &lacking, &parts)));
+                    let parts: Vec<&PartFacts> = dataset
+                        .parts
+                        .iter()
+                        .filter_map(|part| facts.get(part.path.as_str()))
+                        .collect();
+                    texts.push((
+                        delta_log_path(dataset_id),
+                        delta_log(contract, &self.manifest.release_id, &lacking, &parts),
+                    ));
                 }
                 Fit::Mixed(reason) => {
-                    tracing::warn!(dataset.id = dataset_id, reason, "the release has no Delta log of a dataset, because its parts differ in schema");
+                    tracing::warn!(
+                        dataset.id = dataset_id,
+                        reason,
+                        "the release has no Delta log of a dataset, because its parts differ in schema"
+                    );
                 }
             }
         }
-        let package = data_package(&self.manifest, &self.contracts, |dataset_id| self.fit(facts, dataset_id));
+        let package = data_package(&self.manifest, &self.contracts, |dataset_id| {
+            self.fit(facts, dataset_id)
+        });
         texts.push((DATA_PACKAGE.to_owned(), format!("{package:#}\n")));
         for (path, text) in texts {
             let digest = Digest::of(text.as_bytes());
-            if !releases.has_companion(&self.manifest.release_id, &path, &digest).await? {
-                releases.put_part(&self.manifest.release_id, &path, text.into()).await?;
+            if !releases
+                .has_companion(&self.manifest.release_id, &path, &digest)
+                .await?
+            {
+                releases
+                    .put_part(&self.manifest.release_id, &path, text.into())
+                    .await?;
             }
             companions.insert(path, digest);
         }
@@ -40,11 +64,23 @@ impl Prepared {
     }
 
     fn fit<'f>(&self, facts: &'f BTreeMap<&str, PartFacts>, dataset_id: &str) -> Fit<'f> {
-        let parts = self.manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts);
-        let facts: Vec<&PartFacts> = parts.filter_map(|part| facts.get(part.path.as_str())).collect();
+        let parts = self
+            .manifest
+            .datasets
+            .get(dataset_id)
+            .into_iter()
+            .flat_map(|dataset| &dataset.parts);
+        let facts: Vec<&PartFacts> = parts
+            .filter_map(|part| facts.get(part.path.as_str()))
+            .collect();
         match facts.iter().find_map(|facts| facts.conflict.as_deref()) {
             Some(reason) => Fit::Mixed(reason),
-            None => Fit::Readable(facts.iter().flat_map(|facts| &facts.lacking).collect::<BTreeSet<_>>()),
+            None => Fit::Readable(
+                facts
+                    .iter()
+                    .flat_map(|facts| &facts.lacking)
+                    .collect::<BTreeSet<_>>(),
+            ),
         }
     }
 }

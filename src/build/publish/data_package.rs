@@ -1,5 +1,6 @@
-//! `datapackage.json`: a release as a Data Package of version 2, from contracts and manifest. What a licence is called is told as the declarations have it,
-//! with the address of a standard one; the publishers' files themselves, with their digests, are in the manifest.
+//! `datapackage.json`: a release as a Data Package of version 2, from contracts and manifest. What
+//! a licence is called is told as the declarations have it, with the address of a standard one; the
+//! publishers' files themselves, with their digests, are in the manifest.
 
 use std::collections::BTreeSet;
 
@@ -22,12 +23,23 @@ pub enum Fit<'f> {
 }
 
 /// Composes the document. `fits` is asked of each dataset.
-pub fn data_package<'f>(manifest: &Manifest, contracts: &Contracts, fits: impl Fn(&str) -> Fit<'f>) -> Value {
-    let resources = manifest.datasets.iter().filter_map(|(dataset_id, dataset)| {
-        let contract = contracts.get(dataset_id)?;
-        Some(resource(manifest, contract, dataset, &fits(dataset_id)))
-    });
-    let made_from = if manifest.is_sample { "samples of files of public agencies" } else { "files of public agencies" };
+pub fn data_package<'f>(
+    manifest: &Manifest,
+    contracts: &Contracts,
+    fits: impl Fn(&str) -> Fit<'f>,
+) -> Value {
+    let resources = manifest
+        .datasets
+        .iter()
+        .filter_map(|(dataset_id, dataset)| {
+            let contract = contracts.get(dataset_id)?;
+            Some(resource(manifest, contract, dataset, &fits(dataset_id)))
+        });
+    let made_from = if manifest.is_sample {
+        "samples of files of public agencies"
+    } else {
+        "files of public agencies"
+    };
     json!({
         "$schema": PROFILE,
         "name": format!("pubdata-{}", manifest.release_id),
@@ -38,7 +50,12 @@ pub fn data_package<'f>(manifest: &Manifest, contracts: &Contracts, fits: impl F
     })
 }
 
-fn resource(manifest: &Manifest, contract: &Contract, dataset: &DatasetEntry, fit: &Fit<'_>) -> Value {
+fn resource(
+    manifest: &Manifest,
+    contract: &Contract,
+    dataset: &DatasetEntry,
+    fit: &Fit<'_>,
+) -> Value {
     let mut resource = json!({
         "name": contract.dataset_id,
         "type": "table",
@@ -51,10 +68,19 @@ fn resource(manifest: &Manifest, contract: &Contract, dataset: &DatasetEntry, fi
         "rows": manifest.rows(&contract.dataset_id),
     });
     let tasks: BTreeSet<&String> = dataset.parts.iter().map(|part| &part.task_id).collect();
-    let tasks: Vec<&TaskEntry> = tasks.into_iter().filter_map(|task_id| manifest.tasks.get(task_id)).collect();
-    let sources: BTreeSet<(&str, &str)> = tasks.iter().map(|task| (task.publisher.as_str(), task.homepage.as_str())).collect();
+    let tasks: Vec<&TaskEntry> = tasks
+        .into_iter()
+        .filter_map(|task_id| manifest.tasks.get(task_id))
+        .collect();
+    let sources: BTreeSet<(&str, &str)> = tasks
+        .iter()
+        .map(|task| (task.publisher.as_str(), task.homepage.as_str()))
+        .collect();
     let licences: BTreeSet<&str> = tasks.iter().map(|task| task.licence.as_str()).collect();
-    resource["sources"] = sources.into_iter().map(|(publisher, homepage)| source(publisher, homepage)).collect();
+    resource["sources"] = sources
+        .into_iter()
+        .map(|(publisher, homepage)| source(publisher, homepage))
+        .collect();
     resource["licenses"] = licences.into_iter().map(licence).collect();
     match fit {
         Fit::Readable(lacking) => resource["schema"] = schema(contract, lacking),
@@ -65,11 +91,18 @@ fn resource(manifest: &Manifest, contract: &Contract, dataset: &DatasetEntry, fi
 
 /// A publisher with its homepage, where that is an address.
 fn source(publisher: &str, homepage: &str) -> Value {
-    let is_address = ["https:", "http:"].iter().any(|scheme| homepage.starts_with(scheme));
-    if is_address { json!({"title": publisher, "path": homepage}) } else { json!({"title": publisher}) }
+    let is_address = ["https:", "http:"]
+        .iter()
+        .any(|scheme| homepage.starts_with(scheme));
+    if is_address {
+        json!({"title": publisher, "path": homepage})
+    } else {
+        json!({"title": publisher})
+    }
 }
 
-/// The profile wants a licence to have a name of its list, or a path to its text; a publisher's own terms have no name there.
+/// The profile wants a licence to have a name of its list, or a path to its text; a publisher's own
+/// terms have no name there.
 fn licence(terms: &str) -> Value {
     match licence_address(terms) {
         Some(address) => json!({"title": terms, "path": address}),
@@ -113,7 +146,8 @@ fn field(column: &Column, is_nullable: bool) -> Value {
     field
 }
 
-/// What the type allows, as far as the profile has a word for it: of numbers their bounds, of texts their form and values.
+/// What the type allows, as far as the profile has a word for it: of numbers their bounds, of texts
+/// their form and values.
 fn constraints(column_type: &ColumnType) -> Map<String, Value> {
     let mut constraints = Map::new();
     if column_type.physical == Physical::String {
@@ -124,9 +158,16 @@ fn constraints(column_type: &ColumnType) -> Map<String, Value> {
             constraints.insert("pattern".to_owned(), json!(format!("^[0-9]{{{digits}}}$")));
         }
     }
-    if matches!(column_type.physical, Physical::Int32 | Physical::Int64 | Physical::Float64 | Physical::Decimal) {
+    if matches!(
+        column_type.physical,
+        Physical::Int32 | Physical::Int64 | Physical::Float64 | Physical::Decimal
+    ) {
         for (name, bound) in [("minimum", column_type.min), ("maximum", column_type.max)] {
-            constraints.extend(bound.and_then(number).map(|bound| (name.to_owned(), bound.into())));
+            constraints.extend(
+                bound
+                    .and_then(number)
+                    .map(|bound| (name.to_owned(), bound.into())),
+            );
         }
     }
     constraints
@@ -134,5 +175,9 @@ fn constraints(column_type: &ColumnType) -> Map<String, Value> {
 
 /// A bound as it is written in the contract: whole where it is.
 fn number(bound: f64) -> Option<Number> {
-    if bound.fract() == 0.0 && bound.abs() < 1e15 { bound.to_string().parse::<i64>().ok().map(Number::from) } else { Number::from_f64(bound) }
+    if bound.fract() == 0.0 && bound.abs() < 1e15 {
+        bound.to_string().parse::<i64>().ok().map(Number::from)
+    } else {
+        Number::from_f64(bound)
+    }
 }

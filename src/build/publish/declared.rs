@@ -1,5 +1,6 @@
-//! Keeps the declarations and contracts that the builds of a release were made with beside its manifest: those of new builds as the run had them, those
-//! of carried ones from the release they are carried from.
+//! Keeps the declarations and contracts that the builds of a release were made with beside its
+//! manifest: those of new builds as the run had them, those of carried ones from the release they
+//! are carried from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +12,37 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{Releases, declared_path};
 
 impl Prepared {
-    /// Gives the release the texts that its builds were made with, by digest; texts of other builds are left aside.
+    /// Gives the release the texts that its builds were made with, by digest; texts of other builds
+    /// are left aside.
     #[must_use]
     pub fn with_declarations(mut self, texts: BTreeMap<Digest, String>) -> Self {
-        let wanted: BTreeSet<Digest> = self.manifest.tasks.values().flat_map(|task| [task.declaration_hash, task.contracts_hash]).collect();
-        let is_kept = |digest: &Digest| self.current.as_ref().is_some_and(|current| current.manifest.declarations.contains(digest));
-        self.manifest.declarations = wanted.into_iter().filter(|digest| texts.contains_key(digest) || is_kept(digest)).collect();
+        let wanted: BTreeSet<Digest> = self
+            .manifest
+            .tasks
+            .values()
+            .flat_map(|task| [task.declaration_hash, task.contracts_hash])
+            .collect();
+        let is_kept = |digest: &Digest| {
+            self.current
+                .as_ref()
+                .is_some_and(|current| current.manifest.declarations.contains(digest))
+        };
+        self.manifest.declarations = wanted
+            .into_iter()
+            .filter(|digest| texts.contains_key(digest) || is_kept(digest))
+            .collect();
         self.texts = texts;
         self
     }
 
     /// Puts the texts into the release and says which are there.
     pub(super) async fn place_declarations(&self, releases: &Releases) -> Result<BTreeSet<Digest>> {
-        let places: Vec<_> = self.manifest.declarations.iter().map(|digest| self.place_text(releases, digest)).collect();
+        let places: Vec<_> = self
+            .manifest
+            .declarations
+            .iter()
+            .map(|digest| self.place_text(releases, digest))
+            .collect();
         let mut placed = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
         let mut digests = BTreeSet::new();
         while let Some(digest) = placed.next().await {
@@ -32,13 +51,18 @@ impl Prepared {
         Ok(digests)
     }
 
-    /// A text that is lost where it is carried from holds up no night: the release then says that it does not have it.
+    /// A text that is lost where it is carried from holds up no night: the release then says that
+    /// it does not have it.
     async fn place_text(&self, releases: &Releases, digest: &Digest) -> Result<Option<Digest>> {
         let (id, path) = (&self.manifest.release_id, declared_path(digest));
         if releases.intact_text(id, digest).await?.is_some() {
             return Ok(Some(*digest));
         }
-        let from = self.current.as_ref().map(|current| &current.entry.release_id).filter(|from| *from != id);
+        let from = self
+            .current
+            .as_ref()
+            .map(|current| &current.entry.release_id)
+            .filter(|from| *from != id);
         if let Some(from) = from
             && releases.link_part(from, &path, id, &path).await?
             && releases.intact_text(id, digest).await?.is_some()
@@ -46,7 +70,10 @@ impl Prepared {
             return Ok(Some(*digest));
         }
         let Some(text) = self.texts.get(digest) else {
-            tracing::warn!(path, "a declaration of a carried build is lost, and the release does without it");
+            tracing::warn!(
+                path,
+                "a declaration of a carried build is lost, and the release does without it"
+            );
             return Ok(None);
         };
         releases.put_part(id, &path, text.clone().into()).await?;

@@ -1,5 +1,6 @@
-//! The Delta log of a dataset, by which Delta's readers take the parts of a release for a table: one commit, from the contract and the parts' footers.
-//! No time, place or run reaches it; paths are relative, so that it stays right where a release is moved.
+//! The Delta log of a dataset, by which Delta's readers take the parts of a release for a table:
+//! one commit, from the contract and the parts' footers. No time, place or run reaches it; paths
+//! are relative, so that it stays right where a release is moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ pub struct PartFacts {
     rows: u64,
     /// Of key columns, as far as the footer says exactly.
     keys: BTreeMap<String, KeyFacts>,
-    /// Columns of the contract that the part does not have, or that may be null in it against the contract: it was built by an earlier one.
+    /// Columns of the contract that the part does not have, or that may be null in it against the
+    /// contract: it was built by an earlier one.
     pub lacking: BTreeSet<String>,
     /// Why the part cannot be read by the contract's schema.
     pub conflict: Option<String>,
@@ -53,12 +55,32 @@ impl PartFacts {
                 Ok(_) | Err(_) => drop(lacking.insert(field.name().clone())),
             }
         }
-        if let Some(other) = found.fields().iter().find(|own| wanted.field_with_name(own.name()).is_err()) {
-            conflict = Some(format!("{} has the column `{}`, and the contract {} has not", part.path, other.name(), contract.version));
+        if let Some(other) = found
+            .fields()
+            .iter()
+            .find(|own| wanted.field_with_name(own.name()).is_err())
+        {
+            conflict = Some(format!(
+                "{} has the column `{}`, and the contract {} has not",
+                part.path,
+                other.name(),
+                contract.version
+            ));
         }
-        // A URI, as the protocol wants it (RFC 2396): names of parts are made of characters that stand for themselves.
-        let path = part.path.strip_prefix(&format!("{}/", contract.dataset_id)).unwrap_or(&part.path);
-        Self { path: path.to_owned(), size_bytes: part.size_bytes, rows: part.rows, keys: keys(contract, footer), lacking, conflict }
+        // A URI, as the protocol wants it (RFC 2396): names of parts are made of characters that
+        // stand for themselves.
+        let path = part
+            .path
+            .strip_prefix(&format!("{}/", contract.dataset_id))
+            .unwrap_or(&part.path);
+        Self {
+            path: path.to_owned(),
+            size_bytes: part.size_bytes,
+            rows: part.rows,
+            keys: keys(contract, footer),
+            lacking,
+            conflict,
+        }
     }
 
     /// The part's action in the log of its dataset.
@@ -76,7 +98,8 @@ impl PartFacts {
             "path": self.path,
             "partitionValues": {},
             "size": self.size_bytes,
-            // Which the protocol asks for, and a part does not have: its bytes are the same whenever they were written.
+            // Which the protocol asks for, and a part does not have: its bytes are the same
+            // whenever they were written.
             "modificationTime": 0,
             "dataChange": true,
             "stats": stats.to_string(),
@@ -84,24 +107,54 @@ impl PartFacts {
     }
 }
 
-/// The only commit of a dataset's log. `lacking` are the columns that parts of earlier contracts do not have: they may be null.
-pub fn delta_log(contract: &Contract, release_id: &ReleaseId, lacking: &BTreeSet<&String>, parts: &[&PartFacts]) -> String {
+/// The only commit of a dataset's log. `lacking` are the columns that parts of earlier contracts do
+/// not have: they may be null.
+pub fn delta_log(
+    contract: &Contract,
+    release_id: &ReleaseId,
+    lacking: &BTreeSet<&String>,
+    parts: &[&PartFacts],
+) -> String {
     let field = |column: &Column| {
         let mut metadata = Map::from_iter([("comment".to_owned(), json!(column.description))]);
-        metadata.extend(column.column_type.unit.iter().map(|unit| ("unit".to_owned(), json!(unit))));
+        metadata.extend(
+            column
+                .column_type
+                .unit
+                .iter()
+                .map(|unit| ("unit".to_owned(), json!(unit))),
+        );
         let nullable = column.nullable || lacking.contains(&column.name);
         json!({"name": column.name, "type": delta_type(column), "nullable": nullable, "metadata": metadata})
     };
-    // A reader that misses a bound in one part may take it for null and pass over rows (delta-rs 1.6, seen 2026-11-25): a column has bounds in all parts
-    // or in none, and the table says which have.
-    let is_bounded = |part: &&PartFacts, name: &String| part.rows == 0 || part.keys.get(name).is_some_and(|key| key.bounds.is_some());
-    let has_bounds = |name: &&String| parts.iter().all(|part| is_bounded(part, name)) && parts.iter().any(|part| part.keys.contains_key(*name));
-    let bounded: Vec<&String> = contract.columns.iter().map(|column| &column.name).filter(has_bounds).collect();
+    // A reader that misses a bound in one part may take it for null and pass over rows (delta-rs
+    // 1.6, seen 2026-11-25): a column has bounds in all parts or in none, and the table says which
+    // have.
+    let is_bounded = |part: &&PartFacts, name: &String| {
+        part.rows == 0 || part.keys.get(name).is_some_and(|key| key.bounds.is_some())
+    };
+    let has_bounds = |name: &&String| {
+        parts.iter().all(|part| is_bounded(part, name))
+            && parts.iter().any(|part| part.keys.contains_key(*name))
+    };
+    let bounded: Vec<&String> = contract
+        .columns
+        .iter()
+        .map(|column| &column.name)
+        .filter(has_bounds)
+        .collect();
     let mut configuration = json!({"pubdata.releaseId": release_id.as_str(), "pubdata.schemaVersion": contract.version});
     if !bounded.is_empty() {
-        configuration["delta.dataSkippingStatsColumns"] = json!(bounded.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(","));
+        configuration["delta.dataSkippingStatsColumns"] = json!(
+            bounded
+                .iter()
+                .map(|name| name.as_str())
+                .collect::<Vec<_>>()
+                .join(",")
+        );
     }
-    let schema = json!({"type": "struct", "fields": contract.columns.iter().map(field).collect::<Vec<_>>()});
+    let schema =
+        json!({"type": "struct", "fields": contract.columns.iter().map(field).collect::<Vec<_>>()});
     let table = json!({"metaData": {
         "id": table_id(release_id, &contract.dataset_id),
         "name": contract.dataset_id,
@@ -114,16 +167,24 @@ pub fn delta_log(contract: &Contract, release_id: &ReleaseId, lacking: &BTreeSet
     }});
     let protocol = json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}});
     let mut log = String::new();
-    for action in [protocol, table].into_iter().chain(parts.iter().map(|part| part.add(&bounded))) {
+    for action in [protocol, table]
+        .into_iter()
+        .chain(parts.iter().map(|part| part.add(&bounded)))
+    {
         log.push_str(&action.to_string());
         log.push('\n');
     }
     log
 }
 
-/// The name of one table of one release, as anyone can derive it: UUID version 5 of `pubdata:RELEASE/DATASET` among URLs.
+/// The name of one table of one release, as anyone can derive it: UUID version 5 of
+/// `pubdata:RELEASE/DATASET` among URLs.
 fn table_id(release_id: &ReleaseId, dataset_id: &str) -> String {
-    Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("pubdata:{release_id}/{dataset_id}").as_bytes()).to_string()
+    Uuid::new_v5(
+        &Uuid::NAMESPACE_URL,
+        format!("pubdata:{release_id}/{dataset_id}").as_bytes(),
+    )
+    .to_string()
 }
 
 fn delta_type(column: &Column) -> Value {
@@ -134,66 +195,128 @@ fn delta_type(column: &Column) -> Value {
         Physical::Float64 => "double",
         Physical::Boolean => "boolean",
         Physical::Date => "date",
-        Physical::Decimal => return json!(format!("decimal({},{})", column.column_type.precision, column.column_type.scale)),
-        Physical::StringList => return json!({"type": "array", "elementType": "string", "containsNull": false}),
-        Physical::Pointers => return json!({"type": "array", "elementType": delta_struct(&pointer_fields()), "containsNull": false}),
+        Physical::Decimal => {
+            return json!(format!(
+                "decimal({},{})",
+                column.column_type.precision, column.column_type.scale
+            ));
+        }
+        Physical::StringList => {
+            return json!({"type": "array", "elementType": "string", "containsNull": false});
+        }
+        Physical::Pointers => {
+            return json!({"type": "array", "elementType": delta_struct(&pointer_fields()), "containsNull": false});
+        }
     };
     json!(name)
 }
 
 /// Pointers have texts and 64-bit numbers.
 fn delta_struct(fields: &Fields) -> Value {
-    let type_of = |data_type: &DataType| if data_type.is_integer() { "long" } else { "string" };
-    let field =
-        |field: &arrow::datatypes::FieldRef| json!({"name": field.name(), "type": type_of(field.data_type()), "nullable": field.is_nullable(), "metadata": {}});
+    let type_of = |data_type: &DataType| {
+        if data_type.is_integer() {
+            "long"
+        } else {
+            "string"
+        }
+    };
+    let field = |field: &arrow::datatypes::FieldRef| json!({"name": field.name(), "type": type_of(field.data_type()), "nullable": field.is_nullable(), "metadata": {}});
     json!({"type": "struct", "fields": fields.iter().map(field).collect::<Vec<_>>()})
 }
 
 /// What the footer says exactly of the columns that keys and order are made of.
 fn keys(contract: &Contract, footer: &ArrowReaderMetadata) -> BTreeMap<String, KeyFacts> {
-    let is_key =
-        |name: &String| name == "record_id" || [&contract.primary_key, &contract.sort_by, &contract.partition_by].iter().any(|names| names.contains(name));
+    let is_key = |name: &String| {
+        name == "record_id"
+            || [
+                &contract.primary_key,
+                &contract.sort_by,
+                &contract.partition_by,
+            ]
+            .iter()
+            .any(|names| names.contains(name))
+    };
     let leaves = footer.metadata().file_metadata().schema_descr();
     let key = |column: &Column| {
-        let leaf = leaves.columns().iter().position(|leaf| leaf.path().parts() == [column.name.as_str()])?;
-        let of_groups: Vec<&Statistics> = footer.metadata().row_groups().iter().map(|group| group.column(leaf).statistics()).collect::<Option<_>>()?;
-        let nulls = of_groups.iter().map(|statistics| statistics.null_count_opt()).sum::<Option<u64>>()?;
-        Some((column.name.clone(), KeyFacts { nulls, bounds: bounds(column.column_type.physical, &of_groups) }))
+        let leaf = leaves
+            .columns()
+            .iter()
+            .position(|leaf| leaf.path().parts() == [column.name.as_str()])?;
+        let of_groups: Vec<&Statistics> = footer
+            .metadata()
+            .row_groups()
+            .iter()
+            .map(|group| group.column(leaf).statistics())
+            .collect::<Option<_>>()?;
+        let nulls = of_groups
+            .iter()
+            .map(|statistics| statistics.null_count_opt())
+            .sum::<Option<u64>>()?;
+        Some((
+            column.name.clone(),
+            KeyFacts {
+                nulls,
+                bounds: bounds(column.column_type.physical, &of_groups),
+            },
+        ))
     };
-    contract.columns.iter().filter(|column| is_key(&column.name)).filter_map(key).collect()
+    contract
+        .columns
+        .iter()
+        .filter(|column| is_key(&column.name))
+        .filter_map(key)
+        .collect()
 }
 
-/// The smallest and the largest value over all row groups; none where one of them does not say, or has no value.
+/// The smallest and the largest value over all row groups; none where one of them does not say, or
+/// has no value.
 fn bounds(physical: Physical, of_groups: &[&Statistics]) -> Option<(Value, Value)> {
-    let exact = of_groups.iter().all(|statistics| statistics.min_is_exact() && statistics.max_is_exact());
+    let exact = of_groups
+        .iter()
+        .all(|statistics| statistics.min_is_exact() && statistics.max_is_exact());
     if of_groups.is_empty() || !exact {
         return None;
     }
     match physical {
         Physical::String => {
             // Bytes of UTF-8 are in the order of their characters, which is Delta's.
-            let texts = of_groups.iter().map(|statistics| Some((statistics.min_bytes_opt()?, statistics.max_bytes_opt()?)));
+            let texts = of_groups
+                .iter()
+                .map(|statistics| Some((statistics.min_bytes_opt()?, statistics.max_bytes_opt()?)));
             let (least, most) = span(texts)?;
-            Some((json!(std::str::from_utf8(least).ok()?), json!(std::str::from_utf8(most).ok()?)))
+            Some((
+                json!(std::str::from_utf8(least).ok()?),
+                json!(std::str::from_utf8(most).ok()?),
+            ))
         }
         Physical::Int32 | Physical::Int64 | Physical::Date => {
             let numbers = of_groups.iter().map(|statistics| match statistics {
-                Statistics::Int32(own) => Some((i64::from(*own.min_opt()?), i64::from(*own.max_opt()?))),
+                Statistics::Int32(own) => {
+                    Some((i64::from(*own.min_opt()?), i64::from(*own.max_opt()?)))
+                }
                 Statistics::Int64(own) => Some((*own.min_opt()?, *own.max_opt()?)),
                 _ => None,
             });
             let (least, most) = span(numbers)?;
             let written = |number: i64| match physical {
-                Physical::Date => i32::try_from(number).ok().map(|days| json!(Day::from_number(days).to_string())),
+                Physical::Date => i32::try_from(number)
+                    .ok()
+                    .map(|days| json!(Day::from_number(days).to_string())),
                 _ => Some(json!(number)),
             };
             Some((written(least)?, written(most)?))
         }
-        Physical::Float64 | Physical::Boolean | Physical::Decimal | Physical::StringList | Physical::Pointers => None,
+        Physical::Float64
+        | Physical::Boolean
+        | Physical::Decimal
+        | Physical::StringList
+        | Physical::Pointers => None,
     }
 }
 
 fn span<T: Ord>(bounds: impl Iterator<Item = Option<(T, T)>>) -> Option<(T, T)> {
     let bounds: Option<Vec<(T, T)>> = bounds.collect();
-    bounds?.into_iter().reduce(|(least, most), (lower, upper)| (least.min(lower), most.max(upper)))
+    bounds?
+        .into_iter()
+        .reduce(|(least, most), (lower, upper)| (least.min(lower), most.max(upper)))
 }

@@ -1,5 +1,6 @@
-//! Encodes column chunks of numbers by how each differs from the one before. The bytes are those that the `parquet` crate writes, which takes values one
-//! by one (the tests of `coded` compare). What is not of the simple form is left to the crate.
+//! Encodes column chunks of numbers by how each differs from the one before. The bytes are those
+//! that the `parquet` crate writes, which takes values one by one (the tests of `coded` compare).
+//! What is not of the simple form is left to the crate.
 //!
 //! Source: Apache Parquet, "Encodings", Delta Encoding.
 
@@ -22,9 +23,14 @@ pub struct Deltas<'a>(&'a Int64Array);
 
 impl<'a> Deltas<'a> {
     /// Those of a column, where its leaf is written so.
-    pub fn of(leaf: &ColumnDescPtr, properties: &WriterProperties, column: &'a ArrayRef) -> Option<Self> {
+    pub fn of(
+        leaf: &ColumnDescPtr,
+        properties: &WriterProperties,
+        column: &'a ArrayRef,
+    ) -> Option<Self> {
         let path = leaf.path();
-        let is_delta = !properties.dictionary_enabled(path) && properties.encoding(path) == Some(Encoding::DELTA_BINARY_PACKED);
+        let is_delta = !properties.dictionary_enabled(path)
+            && properties.encoding(path) == Some(Encoding::DELTA_BINARY_PACKED);
         let numbers = column.as_primitive_opt::<Int64Type>()?;
         (is_delta && !numbers.is_empty() && numbers.null_count() == 0).then_some(Self(numbers))
     }
@@ -33,18 +39,40 @@ impl<'a> Deltas<'a> {
     ///
     /// # Errors
     /// `Store`, when it cannot be compressed or described.
-    pub fn encode(&self, leaf: &ColumnDescPtr, properties: &WriterProperties, compressor: &mut OneCompressor) -> Result<Encoded> {
+    pub fn encode(
+        &self,
+        leaf: &ColumnDescPtr,
+        properties: &WriterProperties,
+        compressor: &mut OneCompressor,
+    ) -> Result<Encoded> {
         let numbers = self.0.values();
-        let (rows, page_rows) = (numbers.len(), properties.column_data_page_row_count_limit(leaf.path()));
+        let (rows, page_rows) = (
+            numbers.len(),
+            properties.column_data_page_row_count_limit(leaf.path()),
+        );
         let encoding = Encoding::DELTA_BINARY_PACKED;
-        let chunk = Paged { leaf, properties, values: self.0, dictionary: None, pages: rows.div_ceil(page_rows), encoding };
+        let chunk = Paged {
+            leaf,
+            properties,
+            values: self.0,
+            dictionary: None,
+            pages: rows.div_ceil(page_rows),
+            encoding,
+        };
         let page = |number: usize, body: &mut Vec<u8>| {
             let rows = number * page_rows..rows.min((number + 1) * page_rows);
             write_page_levels(leaf, rows.len(), None, body);
             write_packed(&numbers[rows.clone()], body);
             let by_number = |row: &usize| numbers[*row];
-            let ends = rows.clone().min_by_key(by_number).zip(rows.clone().max_by_key(by_number));
-            PageFacts { rows: rows.len(), ends: ends.map(|(least, greatest)| (least as u32, greatest as u32)), ..PageFacts::default() }
+            let ends = rows
+                .clone()
+                .min_by_key(by_number)
+                .zip(rows.clone().max_by_key(by_number));
+            PageFacts {
+                rows: rows.len(),
+                ends: ends.map(|(least, greatest)| (least as u32, greatest as u32)),
+                ..PageFacts::default()
+            }
         };
         chunk.write(page, 0..rows as u32, compressor)
     }
@@ -52,7 +80,9 @@ impl<'a> Deltas<'a> {
 
 /// Adds numbers, packed by their differences in blocks.
 fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
-    let Some((first, others)) = numbers.split_first() else { return };
+    let Some((first, others)) = numbers.split_first() else {
+        return;
+    };
     for number in [OF_PIECE * PIECES, PIECES, numbers.len()] {
         write_varint(number as u64, body);
     }
@@ -61,7 +91,11 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
     let mut differences = Vec::with_capacity(OF_PIECE * PIECES);
     for block in others.chunks(OF_PIECE * PIECES) {
         differences.clear();
-        differences.extend(block.iter().map(|number| number.wrapping_sub(std::mem::replace(&mut last, *number))));
+        differences.extend(
+            block
+                .iter()
+                .map(|number| number.wrapping_sub(std::mem::replace(&mut last, *number))),
+        );
         let least = differences.iter().copied().min().unwrap_or_default();
         write_varint(zigzag(least), body);
         let widths = body.len();
@@ -70,12 +104,20 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
             let greatest = piece.iter().copied().max().unwrap_or_default();
             let width = u64::BITS - (greatest.wrapping_sub(least) as u64).leading_zeros();
             body[widths + number] = width as u8;
-            pack(piece.iter().map(|difference| difference.wrapping_sub(least) as u64), width, OF_PIECE, body);
+            pack(
+                piece
+                    .iter()
+                    .map(|difference| difference.wrapping_sub(least) as u64),
+                width,
+                OF_PIECE,
+                body,
+            );
         }
     }
 }
 
-/// Adds numbers of so many bits, the lowest first, and zeros behind them up to a count whose bits are whole bytes.
+/// Adds numbers of so many bits, the lowest first, and zeros behind them up to a count whose bits
+/// are whole bytes.
 fn pack(numbers: impl Iterator<Item = u64>, width: u32, count: usize, body: &mut Vec<u8>) {
     let end = body.len() + count * width as usize / 8;
     let (mut word, mut filled) = (0_u128, 0);

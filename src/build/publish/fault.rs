@@ -1,5 +1,6 @@
-//! Places where a test can kill the program. Always compiled in, so that what is tested is what runs; harmless, because all the
-//! variable can do is end the process, and ending at any instant is what the protocol is made to survive.
+//! Places where a test can kill the program. Always compiled in, so that what is tested is what
+//! runs; harmless, because all the variable can do is end the process, and ending at any instant is
+//! what the protocol is made to survive.
 
 /// The environment variable that names the place to die at.
 pub const VARIABLE: &str = "PUBDATA_FAULT";
@@ -21,25 +22,38 @@ pub const FAULT_POINTS: &[&str] = &[
 ];
 
 /// Every place that a process passes which does units of a plan.
-pub const TASK_FAULT_POINTS: &[&str] = &["task.part_placed", "task.parts_placed", "task.receipt_placed"];
+pub const TASK_FAULT_POINTS: &[&str] = &[
+    "task.part_placed",
+    "task.parts_placed",
+    "task.receipt_placed",
+];
 
 /// Ends the process at once, without unwinding or flushing, when `PUBDATA_FAULT` names this place.
 ///
 /// # Panics
-/// In a build with debug assertions, when the name is not one of [`FAULT_POINTS`] or [`TASK_FAULT_POINTS`].
+/// In a build with debug assertions, when the name is not one of [`FAULT_POINTS`] or
+/// [`TASK_FAULT_POINTS`].
 pub fn point(name: &str) {
-    debug_assert!(FAULT_POINTS.contains(&name) || TASK_FAULT_POINTS.contains(&name), "`{name}` is not listed");
+    debug_assert!(
+        FAULT_POINTS.contains(&name) || TASK_FAULT_POINTS.contains(&name),
+        "`{name}` is not listed"
+    );
     if std::env::var_os(VARIABLE).is_some_and(|wanted| wanted == name) {
         std::process::abort();
     }
 }
 
-/// Panics when `PUBDATA_FAULT` is `defect:` and the task's id: what a file could make of any line of a build. No harm is done that a bad file could
-/// not do: the task is blocked, and its last good build stays.
+/// Panics when `PUBDATA_FAULT` is `defect:` and the task's id: what a file could make of any line
+/// of a build. No harm is done that a bad file could not do: the task is blocked, and its last good
+/// build stays.
 ///
 /// # Panics
 /// When asked to.
 pub fn defect(task_id: &str) {
-    let is_wanted = std::env::var(VARIABLE).is_ok_and(|wanted| wanted.strip_prefix("defect:") == Some(task_id));
-    assert!(!is_wanted, "asked for in /the/folder/of/some.rs of {task_id}");
+    let is_wanted =
+        std::env::var(VARIABLE).is_ok_and(|wanted| wanted.strip_prefix("defect:") == Some(task_id));
+    assert!(
+        !is_wanted,
+        "asked for in /the/folder/of/some.rs of {task_id}"
+    );
 }

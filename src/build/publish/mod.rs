@@ -1,5 +1,6 @@
-//! Turns built frames into an immutable release and points a channel at it. One Parquet part per dataset and partition, one manifest
-//! per release. Does not decide what is rebuilt (`run`) or whether data is good enough (`validate`).
+//! Turns built frames into an immutable release and points a channel at it. One Parquet part per
+//! dataset and partition, one manifest per release. Does not decide what is rebuilt (`run`) or
+//! whether data is good enough (`validate`).
 //!
 //! ```text
 //!   stage    frame → Arrow → Parquet; build.json last, durable      HOME/staging: a killed run starts from here again, if it is judged by the same
@@ -17,8 +18,8 @@
 //!   clear    the staged builds are removed
 //!   ledger   the run is written down (by `run`)
 //! ```
-//! Killed before CAS, the channel points at the old release, after it at the new one, which is complete; whatever else lies about is
-//! overwritten, ignored, or pruned.
+//! Killed before CAS, the channel points at the old release, after it at the new one, which is
+//! complete; whatever else lies about is overwritten, ignored, or pruned.
 
 mod batch;
 mod carried;
@@ -47,13 +48,21 @@ mod values;
 
 pub use batch::record_batch;
 pub use carried::{CarriedRows, EarlierPart};
-pub use commit::{Committed, Contribution, Outcome, Prepared, Told, commit, prepare, refusal_to_carry};
+pub use commit::{
+    Committed, Contribution, Outcome, Prepared, Told, commit, prepare, refusal_to_carry,
+};
 pub use duckdb::duckdb_views;
-pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, rollback};
+pub use operations::{
+    PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote,
+    prunable, prune, rollback,
+};
 pub use part::verify as verify_part;
 pub use part_claims::{TaskFacts, UnitFacts};
 pub use set_aside::findings_of_subjects;
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
-pub use stage::{Build, BuiltTable, IsCompared, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
+pub use stage::{
+    Build, BuiltTable, IsCompared, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage,
+    StagedBuild, StagedPart, TwoBuilds, stage, staged,
+};
 pub use statistics::{Changes, ColumnStatistics, Statistics};
 pub use subjects::{Lineage, PartSubject};

@@ -1,4 +1,5 @@
-//! Lists, promotes, rolls back and prunes the releases that are there. Pruning spares what another publisher may be about to point at.
+//! Lists, promotes, rolls back and prunes the releases that are there. Pruning spares what another
+//! publisher may be about to point at.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from
 pub struct ReleaseSummary {
     /// The release.
     pub release_id: ReleaseId,
-    /// When it was published, RFC 3339 UTC; null, as all that only the manifest says, if `damage` is not null.
+    /// When it was published, RFC 3339 UTC; null, as all that only the manifest says, if `damage`
+    /// is not null.
     #[schemars(extend("format" = "date-time"))]
     pub published_at: Option<String>,
     /// The run that published it; null if `damage` is not null.
@@ -67,8 +69,19 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
             Ok(manifest) => ReleaseSummary {
                 stale_tasks: stale_tasks(releases, &manifest, &channels).await,
                 channels,
-                rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
-                size_bytes: Some(manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum()),
+                rows: manifest
+                    .datasets
+                    .keys()
+                    .map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id)))
+                    .collect(),
+                size_bytes: Some(
+                    manifest
+                        .datasets
+                        .values()
+                        .flat_map(|dataset| &dataset.parts)
+                        .map(|part| part.size_bytes)
+                        .sum(),
+                ),
                 release_id,
                 published_at: Some(manifest.published_at),
                 run_id: Some(manifest.run_id),
@@ -88,16 +101,27 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
             },
         });
     }
-    summaries.sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
+    summaries
+        .sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
     Ok(summaries)
 }
 
-async fn stale_tasks(releases: &Releases, manifest: &Manifest, channels: &[String]) -> BTreeSet<String> {
+async fn stale_tasks(
+    releases: &Releases,
+    manifest: &Manifest,
+    channels: &[String],
+) -> BTreeSet<String> {
     let mut stale = BTreeSet::new();
     for channel in channels {
         let mut manifest = manifest.clone();
         manifest.mark(releases.unrenewed_if_readable(channel).await.as_ref());
-        stale.extend(manifest.tasks.into_iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id));
+        stale.extend(
+            manifest
+                .tasks
+                .into_iter()
+                .filter(|(_, task)| task.is_stale)
+                .map(|(task_id, _)| task_id),
+        );
     }
     stale
 }
@@ -115,16 +139,30 @@ pub struct PlannedMove {
 
 impl PlannedMove {
     async fn make(self, releases: &Releases, now: &str) -> Result<ChannelEntry> {
-        let to = ChannelMove { release_id: self.release_id, action: self.action, moved_at: now.to_owned(), run_id: None };
-        releases.advance_channel(&self.channel, self.generation, to).await
+        let to = ChannelMove {
+            release_id: self.release_id,
+            action: self.action,
+            moved_at: now.to_owned(),
+            run_id: None,
+        };
+        releases
+            .advance_channel(&self.channel, self.generation, to)
+            .await
     }
 }
 
-/// Points one channel at what another one points at, with word of what could not be renewed of it. Returns none when it already does.
+/// Points one channel at what another one points at, with word of what could not be renewed of it.
+/// Returns none when it already does.
 ///
 /// # Errors
-/// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel meanwhile.
-pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Result<Option<ChannelEntry>> {
+/// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel
+/// meanwhile.
+pub async fn promote(
+    releases: &Releases,
+    from: &str,
+    to: &str,
+    now: &str,
+) -> Result<Option<ChannelEntry>> {
     let moved = match planned_promotion(releases, from, to).await? {
         Some(planned) => Some(planned.make(releases, now).await?),
         None => None,
@@ -139,21 +177,42 @@ pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Re
 ///
 /// # Errors
 /// As [`promote`], `Busy` excepted.
-pub async fn planned_promotion(releases: &Releases, from: &str, to: &str) -> Result<Option<PlannedMove>> {
+pub async fn planned_promotion(
+    releases: &Releases,
+    from: &str,
+    to: &str,
+) -> Result<Option<PlannedMove>> {
     let Some(source) = releases.channel(from).await? else {
         let known = releases.channels().await?.join(", ");
-        return Err(Error::config(format!("nothing was ever published to channel `{from}`")).hint(format!("there is: {known}")));
+        return Err(
+            Error::config(format!("nothing was ever published to channel `{from}`"))
+                .hint(format!("there is: {known}")),
+        );
     };
     let target = releases.channel(to).await?;
-    planned_move(releases, to, target.as_ref(), source.release_id, ChannelAction::Promote).await
+    planned_move(
+        releases,
+        to,
+        target.as_ref(),
+        source.release_id,
+        ChannelAction::Promote,
+    )
+    .await
 }
 
-/// Points a channel at an earlier release: the given one, or the one that was published to it before the present one. Going back
-/// twice goes back two releases. Returns none when the channel already points there.
+/// Points a channel at an earlier release: the given one, or the one that was published to it
+/// before the present one. Going back twice goes back two releases. Returns none when the channel
+/// already points there.
 ///
 /// # Errors
-/// `Config`, when there is nothing to go back to; `Busy`, when another publisher moved the channel meanwhile.
-pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>, now: &str) -> Result<Option<ChannelEntry>> {
+/// `Config`, when there is nothing to go back to; `Busy`, when another publisher moved the channel
+/// meanwhile.
+pub async fn rollback(
+    releases: &Releases,
+    channel: &str,
+    to: Option<ReleaseId>,
+    now: &str,
+) -> Result<Option<ChannelEntry>> {
     match planned_rollback(releases, channel, to).await? {
         Some(planned) => planned.make(releases, now).await.map(Some),
         None => Ok(None),
@@ -164,19 +223,37 @@ pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>,
 ///
 /// # Errors
 /// As [`rollback`], `Busy` excepted.
-pub async fn planned_rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>) -> Result<Option<PlannedMove>> {
+pub async fn planned_rollback(
+    releases: &Releases,
+    channel: &str,
+    to: Option<ReleaseId>,
+) -> Result<Option<PlannedMove>> {
     let (present, release_id) = match to {
         Some(release_id) => (releases.channel(channel).await?, release_id),
         None => {
             let mut history = releases.channel_history(channel).await?;
             let previous = previous_release(releases, &history).await?.ok_or_else(|| {
-                Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
+                Error::config(format!(
+                    "channel `{channel}` has no earlier release to go back to"
+                ))
+                .hint("`pubdata releases list` shows those that are kept")
             })?;
             (history.pop(), previous)
         }
     };
-    let planned = planned_move(releases, channel, present.as_ref(), release_id, ChannelAction::Rollback).await;
-    planned.map_err(|error| error.hint("`--to` goes back to another one; `pubdata releases list` shows those that are whole"))
+    let planned = planned_move(
+        releases,
+        channel,
+        present.as_ref(),
+        release_id,
+        ChannelAction::Rollback,
+    )
+    .await;
+    planned.map_err(|error| {
+        error.hint(
+            "`--to` goes back to another one; `pubdata releases list` shows those that are whole",
+        )
+    })
 }
 
 async fn planned_move(
@@ -189,17 +266,35 @@ async fn planned_move(
     if present.is_some_and(|entry| entry.release_id == release_id) {
         return Ok(None);
     }
-    releases.manifest(&release_id).await.context(|| format!("channel `{channel}`"))?;
-    let (from, generation) = (present.map(|entry| entry.release_id.clone()), present.map(|entry| entry.generation));
-    Ok(Some(PlannedMove { channel: channel.to_owned(), from, generation, release_id, action }))
+    releases
+        .manifest(&release_id)
+        .await
+        .context(|| format!("channel `{channel}`"))?;
+    let (from, generation) = (
+        present.map(|entry| entry.release_id.clone()),
+        present.map(|entry| entry.generation),
+    );
+    Ok(Some(PlannedMove {
+        channel: channel.to_owned(),
+        from,
+        generation,
+        release_id,
+        action,
+    }))
 }
 
-/// The newest release before the present one that still exists. A rollback takes back what came after its target.
-async fn previous_release(releases: &Releases, history: &[ChannelEntry]) -> Result<Option<ReleaseId>> {
+/// The newest release before the present one that still exists. A rollback takes back what came
+/// after its target.
+async fn previous_release(
+    releases: &Releases,
+    history: &[ChannelEntry],
+) -> Result<Option<ReleaseId>> {
     let mut line: Vec<&ReleaseId> = Vec::new();
     for entry in history {
         match line.iter().rposition(|id| **id == entry.release_id) {
-            Some(position) if entry.action == ChannelAction::Rollback => line.truncate(position + 1),
+            Some(position) if entry.action == ChannelAction::Rollback => {
+                line.truncate(position + 1)
+            }
             _ => line.push(&entry.release_id),
         }
     }
@@ -212,9 +307,10 @@ async fn previous_release(releases: &Releases, history: &[ChannelEntry]) -> Resu
     Ok(None)
 }
 
-/// Deletes the releases that are not among the newest `keep` of any channel's history, and what unfinished ones left. What a channel points
-/// at is always kept. Releases that no channel ever pointed at are spared for an hour: another publisher may be about to. The caller holds
-/// the run lock.
+/// Deletes the releases that are not among the newest `keep` of any channel's history, and what
+/// unfinished ones left. What a channel points at is always kept. Releases that no channel ever
+/// pointed at are spared for an hour: another publisher may be about to. The caller holds the run
+/// lock.
 ///
 /// # Errors
 /// `Config`, when `keep` is 0; `Store`, when something cannot be read or deleted.
@@ -235,13 +331,19 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
 /// As [`prune`].
 pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     if keep == 0 {
-        return Err(Error::config("at least one release of each channel must be kept").hint("write --keep 1 or more"));
+        return Err(
+            Error::config("at least one release of each channel must be kept")
+                .hint("write --keep 1 or more"),
+        );
     }
     let (mut retained, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for name in releases.channels().await? {
         let mut newest: Vec<ReleaseId> = Vec::new();
         for entry in releases.channel_history(&name).await?.into_iter().rev() {
-            if newest.len() < keep && !newest.contains(&entry.release_id) && releases.exists(&entry.release_id).await? {
+            if newest.len() < keep
+                && !newest.contains(&entry.release_id)
+                && releases.exists(&entry.release_id).await?
+            {
                 newest.push(entry.release_id.clone());
             }
             seen.insert(entry.release_id);
@@ -251,19 +353,31 @@ pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) ->
     let is_old = |written: jiff::Timestamp| now.duration_since(written) > GRACE;
     let mut pruned = Pruned::default();
     for release_id in releases.list().await? {
-        let may_go = !retained.contains(&release_id) && (seen.contains(&release_id) || is_old(published_at(releases, &release_id).await?));
+        let may_go = !retained.contains(&release_id)
+            && (seen.contains(&release_id) || is_old(published_at(releases, &release_id).await?));
         if may_go {
             pruned.releases.push(release_id);
         }
     }
-    for incomplete in releases.list_incomplete().await?.into_iter().filter(|incomplete| is_old(incomplete.modified)) {
+    for incomplete in releases
+        .list_incomplete()
+        .await?
+        .into_iter()
+        .filter(|incomplete| is_old(incomplete.modified))
+    {
         pruned.incomplete.push(incomplete.release_id);
     }
-    pruned.placed = PlacedWork::of(releases.store()).untouched_since(now - PLACED_GRACE).await?;
+    pruned.placed = PlacedWork::of(releases.store())
+        .untouched_since(now - PLACED_GRACE)
+        .await?;
     Ok(pruned)
 }
 
 async fn published_at(releases: &Releases, release_id: &ReleaseId) -> Result<jiff::Timestamp> {
     let published_at = releases.manifest(release_id).await?.published_at;
-    published_at.parse().map_err(|_| Error::store(format!("release {release_id}: `{published_at}` is not a time")))
+    published_at.parse().map_err(|_| {
+        Error::store(format!(
+            "release {release_id}: `{published_at}` is not a time"
+        ))
+    })
 }

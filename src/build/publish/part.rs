@@ -1,12 +1,16 @@
-//! Encodes the Parquet file of a part, and checks its rows against the contract and its bytes against the manifest. Equal rows of a task
-//! make equal bytes: no clock, host or thread count reaches them.
+//! Encodes the Parquet file of a part, and checks its rows against the contract and its bytes
+//! against the manifest. Equal rows of a task make equal bytes: no clock, host or thread count
+//! reaches them.
 
 use pubdata_store::parquet_error;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, DynComparator, ListArray, RecordBatch, StringArray, StructArray, make_comparator};
+use arrow::array::{
+    Array, ArrayRef, AsArray, DynComparator, ListArray, RecordBatch, StringArray, StructArray,
+    make_comparator,
+};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, cast};
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
@@ -14,7 +18,9 @@ use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves};
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves,
+};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -42,45 +48,81 @@ const PAGE_ROWS: usize = 4_096;
 const FEW: usize = 16;
 /// The next levels make parts 2 % smaller and builds 2 % longer.
 const ZSTD_LEVEL: i32 = 1;
-/// Column chunks of fewer bytes are not compressed: they would hardly become smaller, or larger, and to make a compressor takes longer than all else.
+/// Column chunks of fewer bytes are not compressed: they would hardly become smaller, or larger,
+/// and to make a compressor takes longer than all else.
 const SMALL_BYTES: usize = 512;
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
-/// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
-/// the partition's own value in each partition column.
+/// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the
+/// order of `sort_by`, no key twice, and the partition's own value in each partition column.
 ///
 /// # Errors
 /// `Contract`, naming the dataset and the first record that is wrong.
-pub fn check_rows(contract: &Contract, partition: &BTreeMap<String, String>, batch: &RecordBatch) -> Result<()> {
+pub fn check_rows(
+    contract: &Contract,
+    partition: &BTreeMap<String, String>,
+    batch: &RecordBatch,
+) -> Result<()> {
     check(contract, partition, batch).context(|| contract.dataset_id.clone())
 }
 
-fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &RecordBatch) -> Result<()> {
+fn check(
+    contract: &Contract,
+    partition: &BTreeMap<String, String>,
+    batch: &RecordBatch,
+) -> Result<()> {
     let ids = record_ids(batch)?;
     let prefix = format!("{}:", contract.dataset_id);
     if let Some(id) = ids.iter().flatten().find(|id| !id.starts_with(&prefix)) {
-        return Err(Error::contract(format!("record id `{id}` does not begin with `{prefix}`")));
+        return Err(Error::contract(format!(
+            "record id `{id}` does not begin with `{prefix}`"
+        )));
     }
     // Ids that only rise cannot repeat; most tables are sorted that way.
     let do_ids_rise = (1..ids.len()).all(|row| ids.value(row - 1) < ids.value(row));
     let mut seen_ids = PlHashSet::with_capacity(if do_ids_rise { 0 } else { ids.len() });
-    if let Some(id) = ids.iter().flatten().find(|id| !do_ids_rise && !seen_ids.insert(*id)) {
+    if let Some(id) = ids
+        .iter()
+        .flatten()
+        .find(|id| !do_ids_rise && !seen_ids.insert(*id))
+    {
         return Err(Error::contract(format!("record id `{id}` is there twice")));
     }
     let order = comparators(batch, &contract.sort_by)?;
-    let compare = |a: usize, b: usize| order.iter().fold(Ordering::Equal, |order, column| order.then_with(|| column(a, b)));
+    let compare = |a: usize, b: usize| {
+        order.iter().fold(Ordering::Equal, |order, column| {
+            order.then_with(|| column(a, b))
+        })
+    };
     if let Some(row) = (1..batch.num_rows()).find(|&row| compare(row - 1, row).is_gt()) {
         let sort_by = contract.sort_by.join(", ");
-        return Err(Error::contract(format!("record {} comes after {}, which is not the order of ({sort_by})", ids.value(row), ids.value(row - 1))));
+        return Err(Error::contract(format!(
+            "record {} comes after {}, which is not the order of ({sort_by})",
+            ids.value(row),
+            ids.value(row - 1)
+        )));
     }
     if let Some(row) = repeated_key(contract, batch)? {
-        return Err(Error::contract(format!("record {} has the primary key ({}) of an earlier one", ids.value(row), contract.primary_key.join(", "))));
+        return Err(Error::contract(format!(
+            "record {} has the primary key ({}) of an earlier one",
+            ids.value(row),
+            contract.primary_key.join(", ")
+        )));
     }
-    for (column, value) in partition.iter().filter(|(column, _)| contract.partition_by.contains(column)) {
+    for (column, value) in partition
+        .iter()
+        .filter(|(column, _)| contract.partition_by.contains(column))
+    {
         let cells = cast(column_of(batch, column)?, &DataType::Utf8)?;
-        let cells = cells.as_any().downcast_ref::<StringArray>().expect("just cast to text");
+        let cells = cells
+            .as_any()
+            .downcast_ref::<StringArray>()
+            .expect("just cast to text");
         if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
-            return Err(Error::contract(format!("record {} is in the partition {column}={value}, and its own value is another", ids.value(row))));
+            return Err(Error::contract(format!(
+                "record {} is in the partition {column}={value}, and its own value is another",
+                ids.value(row)
+            )));
         }
     }
     Ok(())
@@ -95,19 +137,32 @@ pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
     Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
 }
 
-/// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
+/// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no
+/// thread count reaches them.
 ///
-/// `subjects` are the lines about what a part of a sharded build was made from, `program` is the version of the program that the build is of: that of an
-/// earlier one where a release of its is made again.
+/// `subjects` are the lines about what a part of a sharded build was made from, `program` is the
+/// version of the program that the build is of: that of an earlier one where a release of its is
+/// made again.
 ///
 /// # Errors
 /// `Store`, when the rows cannot be put into Parquet, or a copied row group cannot be read.
-pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Option<&str>, groups: &[Group<'_>]) -> Result<Vec<u8>> {
-    let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
+pub fn encode(
+    contract: &Contract,
+    task_id: &str,
+    program: &str,
+    subjects: Option<&str>,
+    groups: &[Group<'_>],
+) -> Result<Vec<u8>> {
+    let contract_json = serde_json::to_value(contract)
+        .expect("a contract is plain data")
+        .to_string();
     let mut footer = vec![
         ("dataset_id", contract.dataset_id.clone()),
         ("schema_version", contract.version.clone()),
-        ("contract_sha256", Digest::of(contract_json.as_bytes()).to_string()),
+        (
+            "contract_sha256",
+            Digest::of(contract_json.as_bytes()).to_string(),
+        ),
         ("task_id", task_id.to_owned()),
         ("pubdata_version", program.to_owned()),
     ];
@@ -115,32 +170,53 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
     let record_id = || ColumnPath::from("record_id");
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).map_err(parquet_error)?))
+        .set_compression(Compression::ZSTD(
+            ZstdLevel::try_new(ZSTD_LEVEL).map_err(parquet_error)?,
+        ))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_data_page_row_count_limit(PAGE_ROWS)
         .set_statistics_truncate_length(Some(LONGEST_BOUND))
         .set_column_index_truncate_length(Some(LONGEST_BOUND))
-        .set_key_value_metadata(Some(footer.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()))
+        .set_key_value_metadata(Some(
+            footer
+                .into_iter()
+                .map(|(key, value)| KeyValue::new(key.to_owned(), value))
+                .collect(),
+        ))
         // Each record id occurs once: a dictionary would hold them all and save nothing.
         .set_column_dictionary_enabled(record_id(), false)
         .set_column_encoding(record_id(), Encoding::DELTA_BYTE_ARRAY);
-    let leaf = |name: &str| ColumnPath::new([POINTERS, "list", "item", name].map(str::to_owned).to_vec());
+    let leaf =
+        |name: &str| ColumnPath::new([POINTERS, "list", "item", name].map(str::to_owned).to_vec());
     for name in ["offset", "length"] {
-        properties = properties.set_column_dictionary_enabled(leaf(name), false).set_column_encoding(leaf(name), Encoding::DELTA_BINARY_PACKED);
+        properties = properties
+            .set_column_dictionary_enabled(leaf(name), false)
+            .set_column_encoding(leaf(name), Encoding::DELTA_BINARY_PACKED);
     }
     // Of a few values that a type allows, every page holds most.
-    let is_selective =
-        |name: &&String| contract.column(name).is_some_and(|column| column.column_type.physical == Physical::String && column.column_type.values.is_empty());
-    for name in std::iter::once(&"record_id".to_owned()).chain(contract.primary_key.iter().filter(is_selective)) {
+    let is_selective = |name: &&String| {
+        contract.column(name).is_some_and(|column| {
+            column.column_type.physical == Physical::String && column.column_type.values.is_empty()
+        })
+    };
+    for name in std::iter::once(&"record_id".to_owned())
+        .chain(contract.primary_key.iter().filter(is_selective))
+    {
         let path = ColumnPath::from(name.as_str());
-        properties = properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
+        properties = properties
+            .set_column_bloom_filter_fpp(path.clone(), 0.01)
+            .set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
     }
     let properties = properties.build();
     let schema = Arc::new(arrow_schema(contract));
-    let (mut writer, _) =
-        ArrowWriter::try_new(Vec::new(), schema, Some(properties.clone())).map_err(parquet_error)?.into_serialized_writer().map_err(parquet_error)?;
+    let (mut writer, _) = ArrowWriter::try_new(Vec::new(), schema, Some(properties.clone()))
+        .map_err(parquet_error)?
+        .into_serialized_writer()
+        .map_err(parquet_error)?;
     let encode = |group: &Group<'_>| match group {
-        Group::Encoded(rows) => encode_group(rows, writer.schema_descr(), &properties, SMALL_BYTES).map(Some),
+        Group::Encoded(rows) => {
+            encode_group(rows, writer.schema_descr(), &properties, SMALL_BYTES).map(Some)
+        }
         Group::Copied(..) => Ok(None),
     };
     let encoded: Vec<Option<Vec<Chunk>>> = groups.par_iter().map(encode).collect::<Result<_>>()?;
@@ -148,7 +224,10 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
         let mut row_group = writer.next_row_group().map_err(parquet_error)?;
         match group {
             Group::Copied(part, number) => part.copy_group(*number, &mut row_group)?,
-            Group::Encoded(_) => chunks.into_iter().flatten().try_for_each(|chunk| chunk.append(&mut row_group))?,
+            Group::Encoded(_) => chunks
+                .into_iter()
+                .flatten()
+                .try_for_each(|chunk| chunk.append(&mut row_group))?,
         }
         row_group.close().map_err(parquet_error)?;
     }
@@ -168,8 +247,12 @@ impl Chunk {
     /// `Store`, when it is not the next one of the file.
     pub fn append(self, row_group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
         match self {
-            Self::Ours((bytes, close)) => row_group.append_column(&bytes, close).map_err(parquet_error)?,
-            Self::Other(chunk) => chunk.append_to_row_group(row_group).map_err(parquet_error)?,
+            Self::Ours((bytes, close)) => row_group
+                .append_column(&bytes, close)
+                .map_err(parquet_error)?,
+            Self::Other(chunk) => chunk
+                .append_to_row_group(row_group)
+                .map_err(parquet_error)?,
         }
         Ok(())
     }
@@ -182,18 +265,27 @@ enum Leaf {
     Other(Box<(ArrowColumnWriter, ArrowLeafColumn)>),
 }
 
-/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone. Chunks whose values take fewer than `small_bytes`
-/// are not compressed, whatever the properties say.
+/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone.
+/// Chunks whose values take fewer than `small_bytes` are not compressed, whatever the properties
+/// say.
 ///
 /// # Errors
 /// `Store`, when the rows cannot be put into Parquet.
-pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &WriterProperties, small_bytes: usize) -> Result<Vec<Chunk>> {
+pub fn encode_group(
+    rows: &RecordBatch,
+    file: &SchemaDescriptor,
+    properties: &WriterProperties,
+    small_bytes: usize,
+) -> Result<Vec<Chunk>> {
     let mut leaves: Vec<Option<ArrayRef>> = Vec::with_capacity(file.num_columns());
     let (mut other_fields, mut others, mut are_small) = (Vec::new(), Vec::new(), Vec::new());
     for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
         let (ours, other) = split(column, &file.columns()[leaves.len()..], properties)?;
         if let Some(other) = other {
-            let field = field.as_ref().clone().with_data_type(other.data_type().clone());
+            let field = field
+                .as_ref()
+                .clone()
+                .with_data_type(other.data_type().clone());
             others.extend(compute_leaves(&field, &other).map_err(parquet_error)?);
             tell_small(&other, small_bytes, &mut are_small);
             other_fields.push(field);
@@ -211,17 +303,35 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
         None => are_small.next().unwrap_or_default(),
     };
     let is_small: Vec<bool> = leaves.iter().map(is_small).collect();
-    let small = is_small.into_iter().zip(file.columns()).filter(|(is_small, _)| *is_small).map(|(_, leaf)| leaf.path().clone());
-    let of_group = small.fold(properties.clone().into_builder(), |of_group, path| of_group.set_column_compression(path, Compression::UNCOMPRESSED));
+    let small = is_small
+        .into_iter()
+        .zip(file.columns())
+        .filter(|(is_small, _)| *is_small)
+        .map(|(_, leaf)| leaf.path().clone());
+    let of_group = small.fold(properties.clone().into_builder(), |of_group, path| {
+        of_group.set_column_compression(path, Compression::UNCOMPRESSED)
+    });
     // The footer is the file's.
     let of_group = of_group.set_key_value_metadata(None).build();
-    let (_, writers) =
-        ArrowWriter::try_new(Vec::new(), schema, Some(of_group.clone())).map_err(parquet_error)?.into_serialized_writer().map_err(parquet_error)?;
-    let mut writers = writers.create_column_writers(0).map_err(parquet_error)?.into_iter().zip(others);
-    let leaves = leaves.into_iter().enumerate().map(|(place, ours)| match ours {
-        Some(ours) => Ok(Leaf::Ours(place, ours)),
-        None => writers.next().map(|other| Leaf::Other(Box::new(other))).ok_or_else(|| Error::store("a leaf of the file has no column")),
-    });
+    let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(of_group.clone()))
+        .map_err(parquet_error)?
+        .into_serialized_writer()
+        .map_err(parquet_error)?;
+    let mut writers = writers
+        .create_column_writers(0)
+        .map_err(parquet_error)?
+        .into_iter()
+        .zip(others);
+    let leaves = leaves
+        .into_iter()
+        .enumerate()
+        .map(|(place, ours)| match ours {
+            Some(ours) => Ok(Leaf::Ours(place, ours)),
+            None => writers
+                .next()
+                .map(|other| Leaf::Other(Box::new(other)))
+                .ok_or_else(|| Error::store("a leaf of the file has no column")),
+        });
     let leaves = leaves.collect::<Result<Vec<_>>>()?;
     let encode = |compressor: &mut _, leaf: Leaf| match leaf {
         Leaf::Ours(place, column) => {
@@ -241,15 +351,21 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     leaves.into_par_iter().map_init(|| None, encode).collect()
 }
 
-/// Tells of each leaf of a column whether its values take fewer than so many bytes, which depends on the values alone and not on how they are held:
-/// no list or item of a part is null.
+/// Tells of each leaf of a column whether its values take fewer than so many bytes, which depends
+/// on the values alone and not on how they are held: no list or item of a part is null.
 fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(lists) = column.as_list_opt::<i32>() {
-        let (first, end) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);
+        let (first, end) = (
+            lists.value_offsets()[0] as usize,
+            lists.value_offsets()[lists.len()] as usize,
+        );
         return tell_small(&lists.values().slice(first, end - first), limit, are_small);
     }
     if let Some(structs) = column.as_struct_opt() {
-        return structs.columns().iter().for_each(|inner| tell_small(inner, limit, are_small));
+        return structs
+            .columns()
+            .iter()
+            .for_each(|inner| tell_small(inner, limit, are_small));
     }
     are_small.push(are_plain_less(column, limit));
 }
@@ -257,7 +373,10 @@ fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
 /// Whether the texts of a column, its numbers or its truths take fewer bytes than a limit.
 fn are_plain_less(column: &ArrayRef, limit: usize) -> bool {
     if let Some(texts) = column.as_string_opt::<i32>() {
-        return are_less(texts.iter().flatten().map(|text| of_text(text.len())), limit);
+        return are_less(
+            texts.iter().flatten().map(|text| of_text(text.len())),
+            limit,
+        );
     }
     let values = column.len() - column.null_count();
     match column.data_type().primitive_width() {
@@ -273,12 +392,21 @@ fn of_text(length: usize) -> usize {
 
 /// Whether sizes are less than a limit together; no more of them are looked at than tell.
 fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
-    limit > 0 && sizes.try_fold(0, |sum: usize, size| sum.checked_add(size).filter(|sum| *sum < limit)).is_some()
+    limit > 0
+        && sizes
+            .try_fold(0, |sum: usize, size| {
+                sum.checked_add(size).filter(|sum| *sum < limit)
+            })
+            .is_some()
 }
 
-/// The leaves of a column, in order: those that are encoded here, and none for each of those that the crate encodes, with the column they make up.
-/// The file's leaves begin with the column's.
-fn split(column: &ArrayRef, file: &[ColumnDescPtr], properties: &WriterProperties) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
+/// The leaves of a column, in order: those that are encoded here, and none for each of those that
+/// the crate encodes, with the column they make up. The file's leaves begin with the column's.
+fn split(
+    column: &ArrayRef,
+    file: &[ColumnDescPtr],
+    properties: &WriterProperties,
+) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
     if is_coded(column) {
         return Ok(match CodedTexts::of(column) {
             Some(_) => (vec![Some(column.clone())], None),
@@ -288,20 +416,42 @@ fn split(column: &ArrayRef, file: &[ColumnDescPtr], properties: &WriterPropertie
     if CodedNumbers::are_in(column) || Deltas::of(&file[0], properties, column).is_some() {
         return Ok((vec![Some(column.clone())], None));
     }
-    let Some(lists) = column.as_list_opt::<i32>() else { return Ok((vec![None], Some(column.clone()))) };
-    let Some(items) = lists.values().as_struct_opt() else { return Ok((vec![None], Some(column.clone()))) };
-    let first = lists.value_offsets().first().map_or(0, |first| *first as usize);
-    let is_one_each = lists.null_count() == 0 && lists.value_offsets().windows(2).all(|border| border[1] - border[0] == 1);
+    let Some(lists) = column.as_list_opt::<i32>() else {
+        return Ok((vec![None], Some(column.clone())));
+    };
+    let Some(items) = lists.values().as_struct_opt() else {
+        return Ok((vec![None], Some(column.clone())));
+    };
+    let first = lists
+        .value_offsets()
+        .first()
+        .map_or(0, |first| *first as usize);
+    let is_one_each = lists.null_count() == 0
+        && lists
+            .value_offsets()
+            .windows(2)
+            .all(|border| border[1] - border[0] == 1);
     let (mut leaves, mut fields, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for ((field, item), leaf) in items.fields().iter().zip(items.columns()).zip(file) {
         let item = item.slice(first, lists.value_offsets()[lists.len()] as usize - first);
-        if is_one_each && (CodedTexts::of(&item).is_some() || Deltas::of(leaf, properties, &item).is_some()) {
+        if is_one_each
+            && (CodedTexts::of(&item).is_some() || Deltas::of(leaf, properties, &item).is_some())
+        {
             leaves.push(Some(item));
             continue;
         }
-        let item = if is_coded(&item) { cast(&item, &DataType::Utf8)? } else { item };
+        let item = if is_coded(&item) {
+            cast(&item, &DataType::Utf8)?
+        } else {
+            item
+        };
         leaves.push(None);
-        fields.push(field.as_ref().clone().with_data_type(item.data_type().clone()));
+        fields.push(
+            field
+                .as_ref()
+                .clone()
+                .with_data_type(item.data_type().clone()),
+        );
         others.push(item);
     }
     if others.is_empty() {
@@ -309,12 +459,23 @@ fn split(column: &ArrayRef, file: &[ColumnDescPtr], properties: &WriterPropertie
     }
     let items = StructArray::try_new(fields.into(), others, None)?;
     let field = Field::new_list_field(items.data_type().clone(), false);
-    let borders = OffsetBuffer::from_lengths(lists.value_offsets().windows(2).map(|border| (border[1] - border[0]) as usize));
-    let lists = ListArray::try_new(Arc::new(field), borders, Arc::new(items), lists.nulls().cloned())?;
+    let borders = OffsetBuffer::from_lengths(
+        lists
+            .value_offsets()
+            .windows(2)
+            .map(|border| (border[1] - border[0]) as usize),
+    );
+    let lists = ListArray::try_new(
+        Arc::new(field),
+        borders,
+        Arc::new(items),
+        lists.nulls().cloned(),
+    )?;
     Ok((leaves, Some(Arc::new(lists))))
 }
 
-/// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.
+/// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of
+/// rows.
 ///
 /// # Errors
 /// `Store`, saying what is not as recorded.
@@ -329,23 +490,38 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
 pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
     let found = Digest::of(bytes);
     if found != part.sha256 {
-        return Err(Error::store(format!("part {} has the digest {found}, and {} is recorded", part.path, part.sha256)));
+        return Err(Error::store(format!(
+            "part {} has the digest {found}, and {} is recorded",
+            part.path, part.sha256
+        )));
     }
-    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(parquet_error)?;
+    let metadata =
+        ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(parquet_error)?;
     let rows = metadata.metadata().file_metadata().num_rows();
     if u64::try_from(rows).ok() != Some(part.rows) {
-        return Err(Error::store(format!("part {} has {rows} rows, and {} are recorded", part.path, part.rows)));
+        return Err(Error::store(format!(
+            "part {} has {rows} rows, and {} are recorded",
+            part.path, part.rows
+        )));
     }
     Ok(metadata)
 }
 
 /// The first row, of rows in the contract's order, whose primary key an earlier one has.
 fn repeated_key(contract: &Contract, batch: &RecordBatch) -> Result<Option<usize>> {
-    // Rows of one key are together as far as the order begins as the key does: only those have to be compared.
-    let together = contract.primary_key.iter().zip(&contract.sort_by).take_while(|(key, order)| key == order).count();
+    // Rows of one key are together as far as the order begins as the key does: only those have to
+    // be compared.
+    let together = contract
+        .primary_key
+        .iter()
+        .zip(&contract.sort_by)
+        .take_while(|(key, order)| key == order)
+        .count();
     let (ordered, others) = contract.primary_key.split_at(together);
     let (ordered, others) = (comparators(batch, ordered)?, comparators(batch, others)?);
-    let is_equal = |columns: &[DynComparator], a: usize, b: usize| columns.iter().all(|column| column(a, b).is_eq());
+    let is_equal = |columns: &[DynComparator], a: usize, b: usize| {
+        columns.iter().all(|column| column(a, b).is_eq())
+    };
     let mut start = 0;
     for row in 1..batch.num_rows() {
         if !is_equal(&ordered, row - 1, row) {
@@ -371,14 +547,17 @@ fn comparators(batch: &RecordBatch, names: &[String]) -> Result<Vec<DynComparato
     let compare = |name: &String| {
         let column = column_of(batch, name)?;
         match ranks(column) {
-            Some(ranks) => Ok(Box::new(move |a: usize, b: usize| ranks[a].cmp(&ranks[b])) as DynComparator),
+            Some(ranks) => {
+                Ok(Box::new(move |a: usize, b: usize| ranks[a].cmp(&ranks[b])) as DynComparator)
+            }
             None => Ok(make_comparator(column, column, SortOptions::default())?),
         }
     };
     names.iter().map(compare).collect()
 }
 
-/// For each row of a dictionary of texts the rank of its text, from one on; zero of a row without one.
+/// For each row of a dictionary of texts the rank of its text, from one on; zero of a row without
+/// one.
 fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
     let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
     let values = dictionary.values().as_string_opt::<i32>()?;
@@ -391,12 +570,26 @@ fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
         rank += u32::from(last.replace(text) != Some(text));
         of_place[place] = rank;
     }
-    Some(dictionary.keys().iter().map(|place| place.map_or(0, |place| of_place[place as usize])).collect())
+    Some(
+        dictionary
+            .keys()
+            .iter()
+            .map(|place| place.map_or(0, |place| of_place[place as usize]))
+            .collect(),
+    )
 }
 
 /// The columns as bytes that compare as the values do.
 fn rows_of(batch: &RecordBatch, names: &[String]) -> Result<Rows> {
-    let columns = names.iter().map(|name| column_of(batch, name).cloned()).collect::<Result<Vec<_>>>()?;
-    let converter = RowConverter::new(columns.iter().map(|column| SortField::new(column.data_type().clone())).collect())?;
+    let columns = names
+        .iter()
+        .map(|name| column_of(batch, name).cloned())
+        .collect::<Result<Vec<_>>>()?;
+    let converter = RowConverter::new(
+        columns
+            .iter()
+            .map(|column| SortField::new(column.data_type().clone()))
+            .collect(),
+    )?;
     Ok(converter.convert_columns(&columns)?)
 }

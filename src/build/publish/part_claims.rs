@@ -1,4 +1,5 @@
-//! Checks what a receipt or a manifest claims about parts against their rows. A digest proves only that the bytes are those that somebody described.
+//! Checks what a receipt or a manifest claims about parts against their rows. A digest proves only
+//! that the bytes are those that somebody described.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,7 +21,8 @@ use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordTally, part_path};
 
 const WARNINGS: &str = "warnings";
 
-/// Bytes that deflate makes of one byte, at most. A row takes a byte or more, so that no source holds more rows than this times its size.
+/// Bytes that deflate makes of one byte, at most. A row takes a byte or more, so that no source
+/// holds more rows than this times its size.
 const MOST_INFLATED: u64 = 1_032;
 
 /// Facts read from the parts of one unit of a build. A row of a source is in one unit.
@@ -42,10 +44,12 @@ pub struct UnitFacts {
 /// Facts read from the parts of one task.
 #[derive(Default)]
 pub struct TaskFacts {
-    /// By source, the rows that published records begin with, and the others that they are made from.
+    /// By source, the rows that published records begin with, and the others that they are made
+    /// from.
     rows: BTreeMap<String, (u64, u64)>,
     datasets: BTreeSet<String>,
-    /// Source and digest of the files that records point to, members of archives excepted, which have digests of their own.
+    /// Source and digest of the files that records point to, members of archives excepted, which
+    /// have digests of their own.
     files: BTreeSet<(String, String)>,
 }
 
@@ -68,56 +72,110 @@ struct SetAside {
 impl UnitFacts {
     /// Of parts that this version has made.
     pub fn of_this_version() -> Self {
-        Self { is_of_this_version: true, ..Self::default() }
+        Self {
+            is_of_this_version: true,
+            ..Self::default()
+        }
     }
 
-    /// Compares what is said of a part with its bytes: digest, size, dataset, task, path, partition, rows, first and last record, and the counts of its
-    /// report.
+    /// Compares what is said of a part with its bytes: digest, size, dataset, task, path,
+    /// partition, rows, first and last record, and the counts of its report.
     ///
     /// # Errors
     /// `Store`, naming the part and what its bytes show otherwise.
     pub fn add(&mut self, contract: &Contract, part: &Part, bytes: &Bytes) -> Result<()> {
         let refused = |what: String| Error::store(format!("part {}: {what}", part.path));
-        let path = part_path(&contract.dataset_id, &contract.partition_by, &part.partition)?;
-        let is_earlier_layout = !self.is_of_this_version && part.path.starts_with(&format!("{}/", contract.dataset_id)) && part.path.contains('=');
+        let path = part_path(
+            &contract.dataset_id,
+            &contract.partition_by,
+            &part.partition,
+        )?;
+        let is_earlier_layout = !self.is_of_this_version
+            && part.path.starts_with(&format!("{}/", contract.dataset_id))
+            && part.path.contains('=');
         if path != part.path && !is_earlier_layout {
-            return Err(refused(format!("its dataset and partition have the path {path}")));
+            return Err(refused(format!(
+                "its dataset and partition have the path {path}"
+            )));
         }
         let metadata = part::checked(part, bytes)?;
         if part.size_bytes != bytes.len() as u64 {
-            return Err(refused(format!("it has {} bytes, and {} are recorded", bytes.len(), part.size_bytes)));
+            return Err(refused(format!(
+                "it has {} bytes, and {} are recorded",
+                bytes.len(),
+                part.size_bytes
+            )));
         }
-        for (key, recorded) in [("dataset_id", &contract.dataset_id), ("task_id", &part.task_id)] {
+        for (key, recorded) in [
+            ("dataset_id", &contract.dataset_id),
+            ("task_id", &part.task_id),
+        ] {
             let found = footer(&metadata, key).unwrap_or_default();
             if found != recorded {
-                return Err(refused(format!("its footer has the {key} `{found}`, and `{recorded}` is recorded")));
+                return Err(refused(format!(
+                    "its footer has the {key} `{found}`, and `{recorded}` is recorded"
+                )));
             }
         }
-        if self.is_of_this_version && part.fingerprint.is_none() && part.report.empty_columns.is_none() {
-            return Err(refused("its report does not list the columns without a value".to_owned()));
+        if self.is_of_this_version
+            && part.fingerprint.is_none()
+            && part.report.empty_columns.is_none()
+        {
+            return Err(refused(
+                "its report does not list the columns without a value".to_owned(),
+            ));
         }
-        let empty_columns = part.report.empty_columns.as_ref().map(|recorded| (empty_columns(&metadata), flat(&metadata, recorded)));
+        let empty_columns = part
+            .report
+            .empty_columns
+            .as_ref()
+            .map(|recorded| (empty_columns(&metadata), flat(&metadata, recorded)));
         let mut rows = PartRows::new(contract, part, self.is_of_this_version);
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata);
         let is_read = |name: &str| rows.reads(name);
-        let roots: Vec<usize> = builder.schema().fields().iter().enumerate().filter(|(_, field)| is_read(field.name())).map(|(place, _)| place).collect();
+        let roots: Vec<usize> = builder
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| is_read(field.name()))
+            .map(|(place, _)| place)
+            .collect();
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-        for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(parquet_error)? {
+        for batch in builder
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(parquet_error)?
+        {
             let batch = batch?;
-            rows.add(&batch).map_err(|error| refused(error.to_string()))?;
+            rows.add(&batch)
+                .map_err(|error| refused(error.to_string()))?;
             if part.set_aside_from().is_none() {
                 self.add_pointers(&batch)?;
             }
         }
         rows.compare(empty_columns).map_err(refused)?;
         self.datasets.insert(contract.dataset_id.clone());
-        let partition = part.partition.iter().filter(|(key, _)| part.set_aside_from().is_none() || *key != OF_DATASET);
-        let partition = partition.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let partition = part
+            .partition
+            .iter()
+            .filter(|(key, _)| part.set_aside_from().is_none() || *key != OF_DATASET);
+        let partition = partition
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         match part.set_aside_from() {
-            Some(dataset_id) => drop(self.set_aside.insert((dataset_id.to_owned(), partition), SetAside::of(bytes.clone())?)),
+            Some(dataset_id) => drop(self.set_aside.insert(
+                (dataset_id.to_owned(), partition),
+                SetAside::of(bytes.clone())?,
+            )),
             None => {
-                let reported = Reported { path: part.path.clone(), quarantined: part.report.quarantined.clone() };
-                self.parts.insert((contract.dataset_id.clone(), partition), reported);
+                let reported = Reported {
+                    path: part.path.clone(),
+                    quarantined: part.report.quarantined.clone(),
+                };
+                self.parts
+                    .insert((contract.dataset_id.clone(), partition), reported);
             }
         }
         Ok(())
@@ -125,11 +183,18 @@ impl UnitFacts {
 
     fn add_pointers(&mut self, batch: &RecordBatch) -> Result<()> {
         let not_pointers = || Error::store("the rows hold no pointers");
-        let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+        let lists = column_of(batch, POINTERS)?
+            .as_list_opt::<i32>()
+            .ok_or_else(not_pointers)?;
         let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
         let column = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
-        let text = |name: &str| column(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
-        let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+        let text = |name: &str| {
+            column(name)?
+                .as_string_opt::<i32>()
+                .ok_or_else(not_pointers)
+        };
+        let (source_ids, snapshots, members) =
+            (text("source_id")?, text("snapshot")?, text("member")?);
         let offsets = cast(column("offset")?, &DataType::UInt64)?;
         let offsets = offsets.as_primitive::<UInt64Type>();
         // Neighbours are mostly of one file.
@@ -137,12 +202,24 @@ impl UnitFacts {
         for borders in lists.value_offsets().windows(2) {
             for index in borders[0]..borders[1] {
                 let place = index as usize;
-                let file = (source_ids.value(place), snapshots.value(place), members.is_valid(place).then(|| members.value(place)));
+                let file = (
+                    source_ids.value(place),
+                    snapshots.value(place),
+                    members.is_valid(place).then(|| members.value(place)),
+                );
                 let number = match last {
                     Some((known, number)) if known == file => number,
                     _ => {
-                        let next = u32::try_from(self.files.len()).map_err(|_| Error::store("too many files"))?;
-                        *self.files.entry((file.0.to_owned(), file.1.to_owned(), file.2.map(str::to_owned))).or_insert(next)
+                        let next = u32::try_from(self.files.len())
+                            .map_err(|_| Error::store("too many files"))?;
+                        *self
+                            .files
+                            .entry((
+                                file.0.to_owned(),
+                                file.1.to_owned(),
+                                file.2.map(str::to_owned),
+                            ))
+                            .or_insert(next)
                     }
                 };
                 last = Some((file, number));
@@ -156,19 +233,30 @@ impl UnitFacts {
         Ok(())
     }
 
-    /// What all parts of the unit show together, and what is said otherwise of the records that were set aside.
+    /// What all parts of the unit show together, and what is said otherwise of the records that
+    /// were set aside.
     pub fn finish(self) -> (TaskFacts, Vec<String>) {
-        let sources: HashMap<u32, &str> = self.files.iter().map(|((source_id, ..), number)| (*number, source_id.as_str())).collect();
+        let sources: HashMap<u32, &str> = self
+            .files
+            .iter()
+            .map(|((source_id, ..), number)| (*number, source_id.as_str()))
+            .collect();
         let mut rows: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for row @ (file, _) in &self.used {
             let (records, merged) = rows.entry(sources[file].to_owned()).or_default();
-            *(if self.first.contains(row) { records } else { merged }) += 1;
+            *(if self.first.contains(row) {
+                records
+            } else {
+                merged
+            }) += 1;
         }
         let mut contradictions = Vec::new();
         let none = SetAside::default();
         for (place, Reported { path, quarantined }) in &self.parts {
             let set_aside = self.set_aside.get(place).unwrap_or(&none);
-            let is_more = |(rule, count): &(&String, &u64)| **count > set_aside.by_rule.get(*rule).copied().unwrap_or_default();
+            let is_more = |(rule, count): &(&String, &u64)| {
+                **count > set_aside.by_rule.get(*rule).copied().unwrap_or_default()
+            };
             if let Some((rule, count)) = quarantined.iter().find(is_more) {
                 let shown = set_aside.by_rule.get(rule).copied().unwrap_or_default();
                 contradictions.push(format!("part {path}: its report counts {count} quarantined records of the rule {rule}, and {shown} are published"));
@@ -176,11 +264,26 @@ impl UnitFacts {
                 contradictions.push(format!("part {path}: its report counts fewer quarantined records than the {} that are published", set_aside.records));
             }
         }
-        let of_none = self.set_aside.keys().filter(|place| !self.parts.contains_key(*place));
+        let of_none = self
+            .set_aside
+            .keys()
+            .filter(|place| !self.parts.contains_key(*place));
         contradictions
             .extend(of_none.map(|(dataset_id, _)| format!("there are quarantined records of {dataset_id}, and no part that they were quarantined from")));
-        let files = self.files.into_keys().filter(|(.., member)| member.is_none()).map(|(source_id, snapshot, _)| (source_id, snapshot)).collect();
-        (TaskFacts { rows, datasets: self.datasets, files }, contradictions)
+        let files = self
+            .files
+            .into_keys()
+            .filter(|(.., member)| member.is_none())
+            .map(|(source_id, snapshot, _)| (source_id, snapshot))
+            .collect();
+        (
+            TaskFacts {
+                rows,
+                datasets: self.datasets,
+                files,
+            },
+            contradictions,
+        )
     }
 }
 
@@ -200,14 +303,36 @@ impl TaskFacts {
         self.datasets.insert(dataset_id.to_owned());
     }
 
-    /// What is said otherwise of the task: a dataset of `produces` that has no part, records that point to
-    /// files it was not made from, and an account of rows that does not come out.
+    /// What is said otherwise of the task: a dataset of `produces` that has no part, records that
+    /// point to files it was not made from, and an account of rows that does not come out.
     pub fn contradictions(&self, produces: &[String], entry: &TaskEntry) -> Vec<String> {
-        let mut found: Vec<String> = produces.iter().filter(|id| !self.datasets.contains(*id)).map(|id| format!("it has no part of {id}")).collect();
-        let inputs: BTreeSet<(&str, String)> = entry.inputs.iter().map(|snapshot| (snapshot.source_id.as_str(), snapshot.sha256.to_string())).collect();
-        let is_other = |(source_id, snapshot): &&(String, String)| !inputs.contains(&(source_id.as_str(), snapshot.clone()));
-        found.extend(self.files.iter().find(is_other).map(|(source_id, snapshot)| format!("records point to {source_id} {snapshot}, which is no input")));
-        found.extend(entry.source_rows.keys().filter_map(|source_id| self.contradiction_of_account(entry, source_id)));
+        let mut found: Vec<String> = produces
+            .iter()
+            .filter(|id| !self.datasets.contains(*id))
+            .map(|id| format!("it has no part of {id}"))
+            .collect();
+        let inputs: BTreeSet<(&str, String)> = entry
+            .inputs
+            .iter()
+            .map(|snapshot| (snapshot.source_id.as_str(), snapshot.sha256.to_string()))
+            .collect();
+        let is_other = |(source_id, snapshot): &&(String, String)| {
+            !inputs.contains(&(source_id.as_str(), snapshot.clone()))
+        };
+        found.extend(
+            self.files
+                .iter()
+                .find(is_other)
+                .map(|(source_id, snapshot)| {
+                    format!("records point to {source_id} {snapshot}, which is no input")
+                }),
+        );
+        found.extend(
+            entry
+                .source_rows
+                .keys()
+                .filter_map(|source_id| self.contradiction_of_account(entry, source_id)),
+        );
         found
     }
 
@@ -215,16 +340,34 @@ impl TaskFacts {
         let said = &entry.source_rows[source_id];
         let sum = said.accounted();
         if sum != said.read {
-            return Some(format!("{} rows of {source_id} are recorded as read, and their uses add up to {sum}", said.read));
+            return Some(format!(
+                "{} rows of {source_id} are recorded as read, and their uses add up to {sum}",
+                said.read
+            ));
         }
         let (records, merged) = self.rows.get(source_id).copied().unwrap_or_default();
         if (records, merged) != (said.records, said.merged) {
-            let recorded = format!("{} rows of {source_id} are recorded as the first of a record and {} as further rows", said.records, said.merged);
-            return Some(format!("{recorded}; the records point to {records} and {merged}"));
+            let recorded = format!(
+                "{} rows of {source_id} are recorded as the first of a record and {} as further rows",
+                said.records, said.merged
+            );
+            return Some(format!(
+                "{recorded}; the records point to {records} and {merged}"
+            ));
         }
-        let of_source = entry.inputs.iter().filter(|snapshot| snapshot.source_id == source_id);
-        let most = of_source.fold(0, |sum: u64, snapshot| sum.saturating_add(snapshot.size_bytes.saturating_mul(MOST_INFLATED)));
-        (said.read > most).then(|| format!("{} rows of {source_id} are recorded as read, more than its files have room for", said.read))
+        let of_source = entry
+            .inputs
+            .iter()
+            .filter(|snapshot| snapshot.source_id == source_id);
+        let most = of_source.fold(0, |sum: u64, snapshot| {
+            sum.saturating_add(snapshot.size_bytes.saturating_mul(MOST_INFLATED))
+        });
+        (said.read > most).then(|| {
+            format!(
+                "{} rows of {source_id} are recorded as read, more than its files have room for",
+                said.read
+            )
+        })
     }
 }
 
@@ -235,7 +378,10 @@ impl SetAside {
             *by_rule.entry(finding.code).or_default() += 1;
             records.insert(finding.record);
         }
-        Ok(Self { by_rule, records: records.len() as u64 })
+        Ok(Self {
+            by_rule,
+            records: records.len() as u64,
+        })
     }
 }
 
@@ -251,15 +397,31 @@ struct PartRows<'c> {
 
 impl<'c> PartRows<'c> {
     fn new(contract: &'c Contract, part: &'c Part, counts_words: bool) -> Self {
-        let has_words = contract.columns.iter().any(|column| column.coded_from.is_some());
-        let words = (has_words && (counts_words || !part.report.words.is_empty())).then(|| WordTally::new(contract));
-        Self { contract, part, key_range: None, warnings: BTreeMap::new(), words }
+        let has_words = contract
+            .columns
+            .iter()
+            .any(|column| column.coded_from.is_some());
+        let words = (has_words && (counts_words || !part.report.words.is_empty()))
+            .then(|| WordTally::new(contract));
+        Self {
+            contract,
+            part,
+            key_range: None,
+            warnings: BTreeMap::new(),
+            words,
+        }
     }
 
     /// Whether a column tells anything that is said of the part.
     fn reads(&self, name: &str) -> bool {
-        let is_of_words = || self.words.as_ref().is_some_and(|words| name == UNKNOWN_VALUES || words.reads(name));
-        ["record_id", WARNINGS, POINTERS].contains(&name) || self.part.partition.contains_key(name) || is_of_words()
+        let is_of_words = || {
+            self.words
+                .as_ref()
+                .is_some_and(|words| name == UNKNOWN_VALUES || words.reads(name))
+        };
+        ["record_id", WARNINGS, POINTERS].contains(&name)
+            || self.part.partition.contains_key(name)
+            || is_of_words()
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -272,25 +434,43 @@ impl<'c> PartRows<'c> {
             Some((_, known)) => *known = last,
             none => *none = Some((ids.value(0).to_owned(), last)),
         }
-        for (key, value) in self.part.partition.iter().filter(|(key, _)| self.contract.column(key).is_some()) {
+        for (key, value) in self
+            .part
+            .partition
+            .iter()
+            .filter(|(key, _)| self.contract.column(key).is_some())
+        {
             let cells = cast(column_of(batch, key)?, &DataType::Utf8)?;
             let cells = cells.as_string::<i32>();
             if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
-                return Err(Error::store(format!("record {} has the {key} `{}`, and `{value}` is recorded", ids.value(row), shown(cells, row))));
+                return Err(Error::store(format!(
+                    "record {} has the {key} `{}`, and `{value}` is recorded",
+                    ids.value(row),
+                    shown(cells, row)
+                )));
             }
         }
         // The subjects of a shard end as its bucket is named.
         let is_of_shard = self.part.fingerprint.is_some() && self.part.set_aside_from().is_none();
         if let Some(bucket) = self.part.partition.get(BUCKET).filter(|_| is_of_shard)
-            && let Some(id) = ids.iter().flatten().find(|id| !subject_of(id).ends_with(bucket.as_str()))
+            && let Some(id) = ids
+                .iter()
+                .flatten()
+                .find(|id| !subject_of(id).ends_with(bucket.as_str()))
         {
-            return Err(Error::store(format!("record {id} is not of the bucket {bucket}")));
+            return Err(Error::store(format!(
+                "record {id} is not of the bucket {bucket}"
+            )));
         }
         if self.contract.column(WARNINGS).is_some() {
-            each_item(column_of(batch, WARNINGS)?, |code| *self.warnings.entry(code.to_owned()).or_default() += 1)?;
+            each_item(column_of(batch, WARNINGS)?, |code| {
+                *self.warnings.entry(code.to_owned()).or_default() += 1
+            })?;
         }
         if let Some(words) = &mut self.words {
-            each_item(column_of(batch, UNKNOWN_VALUES)?, |item| words.add_unknown(item))?;
+            each_item(column_of(batch, UNKNOWN_VALUES)?, |item| {
+                words.add_unknown(item)
+            })?;
             for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
                 words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);
             }
@@ -299,20 +479,46 @@ impl<'c> PartRows<'c> {
     }
 
     /// Says what is recorded otherwise than the rows show.
-    fn compare(self, empty_columns: Option<(Vec<String>, Vec<String>)>) -> std::result::Result<(), String> {
+    fn compare(
+        self,
+        empty_columns: Option<(Vec<String>, Vec<String>)>,
+    ) -> std::result::Result<(), String> {
         let report = &self.part.report;
-        let other = |what: &str, shown: String, recorded: String| Err(format!("its rows have the {what} {shown}, and {recorded} is recorded"));
+        let other = |what: &str, shown: String, recorded: String| {
+            Err(format!(
+                "its rows have the {what} {shown}, and {recorded} is recorded"
+            ))
+        };
         if self.key_range != self.part.key_range {
-            return other("first and last records", range_text(self.key_range.as_ref()), range_text(self.part.key_range.as_ref()));
+            return other(
+                "first and last records",
+                range_text(self.key_range.as_ref()),
+                range_text(self.part.key_range.as_ref()),
+            );
         }
-        if self.contract.column(WARNINGS).is_some() && self.part.set_aside_from().is_none() && self.warnings != report.warnings {
-            return other("warnings", format!("{:?}", self.warnings), format!("{:?}", report.warnings));
+        if self.contract.column(WARNINGS).is_some()
+            && self.part.set_aside_from().is_none()
+            && self.warnings != report.warnings
+        {
+            return other(
+                "warnings",
+                format!("{:?}", self.warnings),
+                format!("{:?}", report.warnings),
+            );
         }
-        if let Some(words) = self.words.map(WordTally::finish).filter(|words| *words != report.words) {
+        if let Some(words) = self
+            .words
+            .map(WordTally::finish)
+            .filter(|words| *words != report.words)
+        {
             return other("words", format!("{words:?}"), format!("{:?}", report.words));
         }
         match empty_columns {
-            Some((shown, recorded)) if shown != recorded => other("columns without a value", format!("{shown:?}"), format!("{recorded:?}")),
+            Some((shown, recorded)) if shown != recorded => other(
+                "columns without a value",
+                format!("{shown:?}"),
+                format!("{recorded:?}"),
+            ),
             _ => Ok(()),
         }
     }
@@ -320,20 +526,34 @@ impl<'c> PartRows<'c> {
 
 /// The first and the last record, for people.
 fn range_text(range: Option<&(String, String)>) -> String {
-    range.map_or_else(|| "none".to_owned(), |(first, last)| format!("{first} to {last}"))
+    range.map_or_else(
+        || "none".to_owned(),
+        |(first, last)| format!("{first} to {last}"),
+    )
 }
 
 fn shown(cells: &StringArray, row: usize) -> &str {
-    if cells.is_valid(row) { cells.value(row) } else { "" }
+    if cells.is_valid(row) {
+        cells.value(row)
+    } else {
+        ""
+    }
 }
 
 /// Shows each item of a column of lists of texts.
 fn each_item(column: &ArrayRef, mut see: impl FnMut(&str)) -> Result<()> {
-    let lists = column.as_list_opt::<i32>().ok_or_else(|| Error::store("a column of lists is none"))?;
+    let lists = column
+        .as_list_opt::<i32>()
+        .ok_or_else(|| Error::store("a column of lists is none"))?;
     let items = cast(lists.values(), &DataType::Utf8)?;
     let items = items.as_string::<i32>();
-    let (first, end) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);
-    (first..end).filter(|place| items.is_valid(*place)).for_each(|place| see(items.value(place)));
+    let (first, end) = (
+        lists.value_offsets()[0] as usize,
+        lists.value_offsets()[lists.len()] as usize,
+    );
+    (first..end)
+        .filter(|place| items.is_valid(*place))
+        .for_each(|place| see(items.value(place)));
     Ok(())
 }
 
@@ -343,9 +563,15 @@ fn footer<'m>(metadata: &'m ArrowReaderMetadata, key: &str) -> Option<&'m str> {
     pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
-/// Of some columns those that are no lists: an empty list is a value in the file, and none in a report.
+/// Of some columns those that are no lists: an empty list is a value in the file, and none in a
+/// report.
 fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
-    let is_flat = |name: &&String| metadata.schema().field_with_name(name).is_ok_and(|field| !field.data_type().is_nested());
+    let is_flat = |name: &&String| {
+        metadata
+            .schema()
+            .field_with_name(name)
+            .is_ok_and(|field| !field.data_type().is_nested())
+    };
     names.iter().filter(is_flat).cloned().collect()
 }
 
@@ -353,13 +579,24 @@ fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
 fn empty_columns(metadata: &ArrowReaderMetadata) -> Vec<String> {
     let rows = metadata.metadata().file_metadata().num_rows();
     let mut nulls: BTreeMap<&str, i64> = BTreeMap::new();
-    for (group, place) in metadata.metadata().row_groups().iter().flat_map(|group| (0..group.num_columns()).map(move |place| (group, place))) {
+    for (group, place) in metadata
+        .metadata()
+        .row_groups()
+        .iter()
+        .flat_map(|group| (0..group.num_columns()).map(move |place| (group, place)))
+    {
         let chunk = group.column(place);
-        let count = chunk.statistics().and_then(Statistics::null_count_opt).unwrap_or_default();
+        let count = chunk
+            .statistics()
+            .and_then(Statistics::null_count_opt)
+            .unwrap_or_default();
         if let [name] = chunk.column_path().parts() {
             *nulls.entry(name).or_default() += count as i64;
         }
     }
     let fields = metadata.schema().fields().iter().map(|field| field.name());
-    fields.filter(|name| rows > 0 && nulls.get(name.as_str()) == Some(&rows)).cloned().collect()
+    fields
+        .filter(|name| rows > 0 && nulls.get(name.as_str()) == Some(&rows))
+        .cloned()
+        .collect()
 }

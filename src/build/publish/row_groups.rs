@@ -1,4 +1,5 @@
-//! Where the row groups of a part begin, and what each is made of: rows just built, rows of the last release, or one of its row groups as it is.
+//! Where the row groups of a part begin, and what each is made of: rows just built, rows of the
+//! last release, or one of its row groups as it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,24 +45,46 @@ pub struct Grouped<'c> {
     pub rows: BTreeMap<&'c str, usize>,
 }
 
-/// The row groups of a part of a sharded build, from the rows just built and those taken over. Both are in the contract's order, which begins with the subject.
+/// The row groups of a part of a sharded build, from the rows just built and those taken over. Both
+/// are in the contract's order, which begins with the subject.
 ///
-/// A group has whole subjects and [`GROUP_ROWS`] rows at least; of the subjects that could begin the next one, half do, by the digest of their key.
-/// So the borders depend on the rows alone, and behind a subject that has changed they are soon where they were: groups in which nothing has changed are copied.
+/// A group has whole subjects and [`GROUP_ROWS`] rows at least; of the subjects that could begin
+/// the next one, half do, by the digest of their key. So the borders depend on the rows alone, and
+/// behind a subject that has changed they are soon where they were: groups in which nothing has
+/// changed are copied.
 ///
 /// # Errors
-/// `Store`, when a subject is on both sides, or carried rows do not have the columns of the new ones or point to what is not among `inputs`.
-pub fn groups_by_subject<'c>(new: &'c RecordBatch, carried: Option<&'c CarriedRows>, inputs: &Inputs) -> Result<Grouped<'c>> {
-    let mut runs: Vec<(&'c str, Run)> = runs_by_subject(new)?.into_iter().map(|(subject, rows)| (subject, Run::New(rows))).collect();
+/// `Store`, when a subject is on both sides, or carried rows do not have the columns of the new
+/// ones or point to what is not among `inputs`.
+pub fn groups_by_subject<'c>(
+    new: &'c RecordBatch,
+    carried: Option<&'c CarriedRows>,
+    inputs: &Inputs,
+) -> Result<Grouped<'c>> {
+    let mut runs: Vec<(&'c str, Run)> = runs_by_subject(new)?
+        .into_iter()
+        .map(|(subject, rows)| (subject, Run::New(rows)))
+        .collect();
     if let Some(carried) = carried {
         carried.check_pointers(inputs)?;
-        runs.extend(carried.runs.iter().map(|(subject, rows)| (subject.as_str(), Run::Kept(rows.clone()))));
+        runs.extend(
+            carried
+                .runs
+                .iter()
+                .map(|(subject, rows)| (subject.as_str(), Run::Kept(rows.clone()))),
+        );
     }
     runs.sort_by_key(|(subject, _)| *subject);
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(Error::store(format!("subject {} is there twice", twice[0].0)));
+        return Err(Error::store(format!(
+            "subject {} is there twice",
+            twice[0].0
+        )));
     }
-    let rows_of_subjects = runs.iter().map(|(subject, run)| (*subject, run.len())).collect();
+    let rows_of_subjects = runs
+        .iter()
+        .map(|(subject, run)| (*subject, run.len()))
+        .collect();
     let mut groups: Vec<Vec<Run>> = Vec::new();
     let mut rows = 0;
     for (subject, run) in runs {
@@ -74,9 +97,15 @@ pub fn groups_by_subject<'c>(new: &'c RecordBatch, carried: Option<&'c CarriedRo
     }
     let groups = match carried {
         Some(carried) => carried.arrange(new, &groups)?,
-        None => groups.iter().flat_map(|group| slices(new, span(group))).collect(),
+        None => groups
+            .iter()
+            .flat_map(|group| slices(new, span(group)))
+            .collect(),
     };
-    Ok(Grouped { groups, rows: rows_of_subjects })
+    Ok(Grouped {
+        groups,
+        rows: rows_of_subjects,
+    })
 }
 
 /// Whether a subject may begin a row group. Other bits than those that buckets are made by.
@@ -86,12 +115,17 @@ fn begins_group(subject: &str) -> bool {
 
 /// Rows of a batch as row groups of no more than [`ROW_GROUP_ROWS`].
 pub fn slices<'c>(batch: &RecordBatch, rows: Range<usize>) -> impl Iterator<Item = Group<'c>> {
-    chunks(&rows).map(|chunk| Group::Encoded(batch.slice(chunk.start, chunk.len()))).collect::<Vec<_>>().into_iter()
+    chunks(&rows)
+        .map(|chunk| Group::Encoded(batch.slice(chunk.start, chunk.len())))
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn chunks(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = rows.end;
-    rows.clone().step_by(ROW_GROUP_ROWS).map(move |start| start..end.min(start + ROW_GROUP_ROWS))
+    rows.clone()
+        .step_by(ROW_GROUP_ROWS)
+        .map(move |start| start..end.min(start + ROW_GROUP_ROWS))
 }
 
 /// From the first row of the first to the last of the last.
@@ -104,9 +138,20 @@ fn span(runs: &[Run]) -> Range<usize> {
 
 impl CarriedRows {
     fn arrange(&self, new: &RecordBatch, groups: &[Vec<Run>]) -> Result<Vec<Group<'_>>> {
-        let copied: Vec<Option<Range<usize>>> = groups.iter().map(|runs| self.whole_groups(runs)).collect();
-        let kept = groups.iter().zip(&copied).filter(|(_, copied)| copied.is_none()).flat_map(|(runs, _)| runs);
-        let read = self.read_groups(kept.flat_map(|run| if let Run::Kept(rows) = run { self.groups_with(rows) } else { 0..0 }))?;
+        let copied: Vec<Option<Range<usize>>> =
+            groups.iter().map(|runs| self.whole_groups(runs)).collect();
+        let kept = groups
+            .iter()
+            .zip(&copied)
+            .filter(|(_, copied)| copied.is_none())
+            .flat_map(|(runs, _)| runs);
+        let read = self.read_groups(kept.flat_map(|run| {
+            if let Run::Kept(rows) = run {
+                self.groups_with(rows)
+            } else {
+                0..0
+            }
+        }))?;
         let mut arranged = Vec::with_capacity(groups.len());
         for (runs, copied) in groups.iter().zip(copied) {
             if let Some(copied) = copied {
@@ -134,7 +179,11 @@ impl CarriedRows {
             return None;
         }
         let groups = self.groups_of(&rows)?;
-        let is_cut_alike = self.borders(groups.clone()).windows(2).map(|border| border[0]..border[1]).eq(chunks(&rows));
+        let is_cut_alike = self
+            .borders(groups.clone())
+            .windows(2)
+            .map(|border| border[0]..border[1])
+            .eq(chunks(&rows));
         is_cut_alike.then_some(groups)
     }
 }

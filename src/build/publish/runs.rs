@@ -1,5 +1,5 @@
-//! Writes numbers as runs of equal ones and groups of packed ones, deciding as the `parquet` crate does: by eight. Its bytes are compared with the crate's
-//! by the tests of `coded`.
+//! Writes numbers as runs of equal ones and groups of packed ones, deciding as the `parquet` crate
+//! does: by eight. Its bytes are compared with the crate's by the tests of `coded`.
 //!
 //! Source: Apache Parquet, "Encodings", Run Length Encoding / Bit-Packing Hybrid.
 
@@ -37,14 +37,23 @@ pub struct Runs<'b> {
 
 impl<'b> Runs<'b> {
     pub fn new(width: u8, body: &'b mut Vec<u8>) -> Self {
-        Self { width, body, pending: Vec::with_capacity(GROUP * (MOST_GROUPS + 1)), current: 0, repeated: 0 }
+        Self {
+            width,
+            body,
+            pending: Vec::with_capacity(GROUP * (MOST_GROUPS + 1)),
+            current: 0,
+            repeated: 0,
+        }
     }
 
     pub fn put_all(&mut self, numbers: &[u32]) {
         let mut rest = numbers;
         while let Some((number, behind)) = rest.split_first() {
             if self.repeated >= GROUP && *number == self.current {
-                let run = rest.iter().take_while(|number| **number == self.current).count();
+                let run = rest
+                    .iter()
+                    .take_while(|number| **number == self.current)
+                    .count();
                 self.repeated += run;
                 rest = &rest[run..];
             } else {
@@ -99,7 +108,8 @@ impl<'b> Runs<'b> {
             header >>= 7;
         }
         self.body.push(header as u8);
-        self.body.extend_from_slice(&self.current.to_le_bytes()[..usize::from(self.width).div_ceil(8)]);
+        self.body
+            .extend_from_slice(&self.current.to_le_bytes()[..usize::from(self.width).div_ceil(8)]);
         self.repeated = 0;
     }
 
@@ -107,7 +117,8 @@ impl<'b> Runs<'b> {
         if self.pending.is_empty() {
             return;
         }
-        self.body.push(((self.pending.len() / GROUP) << 1) as u8 | 1);
+        self.body
+            .push(((self.pending.len() / GROUP) << 1) as u8 | 1);
         for group in self.pending.chunks(GROUP) {
             let (mut word, mut filled) = (0_u64, 0);
             for number in group {

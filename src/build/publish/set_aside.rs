@@ -1,4 +1,5 @@
-//! Findings of the last release that kept records out of it, for those whose subjects are carried over.
+//! Findings of the last release that kept records out of it, for those whose subjects are carried
+//! over.
 
 use arrow::array::{Array, AsArray, StringArray};
 use bytes::Bytes;
@@ -11,26 +12,43 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 use pubdata_store::pointers_at;
 
-/// The findings that a part of records set aside was made of, as far as their subject is wanted. Its ids are
-/// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`, with `#2` and so on behind them.
+/// The findings that a part of records set aside was made of, as far as their subject is wanted.
+/// Its ids are `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`, with `#2` and so on
+/// behind them.
 ///
 /// # Errors
 /// `Store`, when the bytes are not such a part.
 pub fn findings_of_subjects(part: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Issue>> {
     let mut findings = Vec::new();
-    for batch in ParquetRecordBatchReaderBuilder::try_new(part).map_err(parquet_error)?.build().map_err(parquet_error)? {
+    for batch in ParquetRecordBatchReaderBuilder::try_new(part)
+        .map_err(parquet_error)?
+        .build()
+        .map_err(parquet_error)?
+    {
         let batch = batch?;
         let texts = |name: &str| -> Result<&StringArray> {
-            column_of(&batch, name)?.as_string_opt::<i32>().ok_or_else(|| Error::store(format!("column `{name}` is not text")))
+            column_of(&batch, name)?
+                .as_string_opt::<i32>()
+                .ok_or_else(|| Error::store(format!("column `{name}` is not text")))
         };
-        let (ids, datasets, partitions) = (texts("record_id")?, texts("dataset_id")?, texts("partition")?);
-        let (rules, reasons, source_texts) = (texts("rule")?, texts("reason")?, texts("source_text")?);
+        let (ids, datasets, partitions) = (
+            texts("record_id")?,
+            texts("dataset_id")?,
+            texts("partition")?,
+        );
+        let (rules, reasons, source_texts) =
+            (texts("rule")?, texts("reason")?, texts("source_text")?);
         let pointers = column_of(&batch, POINTERS)?;
         for row in 0..batch.num_rows() {
             let (id, dataset_id, rule) = (ids.value(row), datasets.value(row), rules.value(row));
             let beginning = format!(":{dataset_id}:{}:", partitions.value(row));
-            let record = id.find(&beginning).map(|place| &id[place + beginning.len()..]).and_then(|rest| Some(rest.rsplit_once(&format!(":{rule}"))?.0));
-            let record = record.ok_or_else(|| Error::store(format!("record {id} is not named as records set aside are")))?;
+            let record = id
+                .find(&beginning)
+                .map(|place| &id[place + beginning.len()..])
+                .and_then(|rest| Some(rest.rsplit_once(&format!(":{rule}"))?.0));
+            let record = record.ok_or_else(|| {
+                Error::store(format!("record {id} is not named as records set aside are"))
+            })?;
             if !is_wanted(subject_of(record)) {
                 continue;
             }
@@ -40,7 +58,9 @@ pub fn findings_of_subjects(part: Bytes, is_wanted: impl Fn(&str) -> bool) -> Re
                 dataset_id: dataset_id.to_owned(),
                 record: Some(record.to_owned()),
                 detail: reasons.value(row).to_owned(),
-                source_text: source_texts.is_valid(row).then(|| source_texts.value(row).to_owned()),
+                source_text: source_texts
+                    .is_valid(row)
+                    .then(|| source_texts.value(row).to_owned()),
                 pointer: pointers_at(pointers, row)?.into_iter().next(),
             });
         }

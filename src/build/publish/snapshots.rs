@@ -16,12 +16,18 @@ pub struct UnneededSnapshots {
 }
 
 impl UnneededSnapshots {
-    /// Those of the home that no kept release was made from, of the store or of the home itself, and that no URL has as its newest; those of the store
-    /// that no kept release was made from and that no plan names, a day after they came: another home may be about to write the plan.
+    /// Those of the home that no kept release was made from, of the store or of the home itself,
+    /// and that no URL has as its newest; those of the store that no kept release was made from and
+    /// that no plan names, a day after they came: another home may be about to write the plan.
     ///
     /// # Errors
     /// `Store`, when manifests, snapshots or plans cannot be read.
-    pub async fn of(home: &Home, releases: &Releases, pruned: &Pruned, now: jiff::Timestamp) -> Result<Self> {
+    pub async fn of(
+        home: &Home,
+        releases: &Releases,
+        pruned: &Pruned,
+        now: jiff::Timestamp,
+    ) -> Result<Self> {
         let store = releases.store();
         let mut referenced = referenced_snapshots(releases, &pruned.releases).await?;
         if !store.is_home(home) {
@@ -29,22 +35,45 @@ impl UnneededSnapshots {
         }
         let snapshots = Snapshots::look(home);
         let newest = snapshots.newest()?;
-        let is_needed = |snapshot: &StoredSnapshot| referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256);
-        let mut unneeded = Self { of_home: snapshots.all()?.into_iter().filter(|snapshot| !is_needed(snapshot)).collect(), of_store: Vec::new() };
+        let is_needed = |snapshot: &StoredSnapshot| {
+            referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256)
+        };
+        let mut unneeded = Self {
+            of_home: snapshots
+                .all()?
+                .into_iter()
+                .filter(|snapshot| !is_needed(snapshot))
+                .collect(),
+            of_store: Vec::new(),
+        };
         if !store.is_home(home) {
             let placed = PlacedWork::of(store);
-            let plans = placed.plans().await?.into_iter().filter(|(name, _)| !pruned.placed.contains(name));
-            let plans: Vec<String> = plans.map(|(_, plan)| String::from_utf8_lossy(&plan).into_owned()).collect();
-            let is_planned = |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
-            let may_go =
-                |sha256: &Digest, file: &SharedFile| now.duration_since(file.modified) > PLACED_GRACE && !referenced.contains(sha256) && !is_planned(sha256);
+            let plans = placed
+                .plans()
+                .await?
+                .into_iter()
+                .filter(|(name, _)| !pruned.placed.contains(name));
+            let plans: Vec<String> = plans
+                .map(|(_, plan)| String::from_utf8_lossy(&plan).into_owned())
+                .collect();
+            let is_planned =
+                |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
+            let may_go = |sha256: &Digest, file: &SharedFile| {
+                now.duration_since(file.modified) > PLACED_GRACE
+                    && !referenced.contains(sha256)
+                    && !is_planned(sha256)
+            };
             let copies = placed.snapshots().await?.into_iter();
-            unneeded.of_store = copies.filter(|(sha256, file)| may_go(sha256, file)).map(|(_, file)| file).collect();
+            unneeded.of_store = copies
+                .filter(|(sha256, file)| may_go(sha256, file))
+                .map(|(_, file)| file)
+                .collect();
         }
         Ok(unneeded)
     }
 
-    /// Where a store has no release, nothing says which snapshots are needed: it may be another one than was meant.
+    /// Where a store has no release, nothing says which snapshots are needed: it may be another one
+    /// than was meant.
     ///
     /// # Errors
     /// `Config` there; `Store`, when the releases cannot be listed.
@@ -53,8 +82,11 @@ impl UnneededSnapshots {
         if store.is_home(home) || !releases.list().await?.is_empty() {
             return Ok(());
         }
-        Err(Error::config(format!("the store {} has no release: nothing says which snapshots are needed", store.url()))
-            .hint("is it the right --store? Without --snapshots, no snapshot is deleted"))
+        Err(Error::config(format!(
+            "the store {} has no release: nothing says which snapshots are needed",
+            store.url()
+        ))
+        .hint("is it the right --store? Without --snapshots, no snapshot is deleted"))
     }
 
     /// Deletes them. The caller holds the run lock.
@@ -63,9 +95,13 @@ impl UnneededSnapshots {
     /// `Store`, when one cannot be deleted.
     pub async fn remove(&self, home: &Home, releases: &Releases) -> Result<()> {
         let snapshots = Snapshots::open(home)?;
-        self.of_home.iter().try_for_each(|snapshot| snapshots.remove(snapshot))?;
+        self.of_home
+            .iter()
+            .try_for_each(|snapshot| snapshots.remove(snapshot))?;
         for snapshot in &self.of_store {
-            PlacedWork::of(releases.store()).remove_snapshot(snapshot).await?;
+            PlacedWork::of(releases.store())
+                .remove_snapshot(snapshot)
+                .await?;
         }
         Ok(())
     }
@@ -73,21 +109,44 @@ impl UnneededSnapshots {
     /// Where each is, and its bytes.
     #[must_use]
     pub fn places(&self, releases: &Releases) -> Vec<(String, u64)> {
-        let of_home = self.of_home.iter().map(|snapshot| (snapshot.path.display().to_string(), snapshot.size_bytes));
-        let of_store = self.of_store.iter().map(|file| (format!("{}/{}", releases.store().url(), file.key), file.size_bytes));
+        let of_home = self
+            .of_home
+            .iter()
+            .map(|snapshot| (snapshot.path.display().to_string(), snapshot.size_bytes));
+        let of_store = self.of_store.iter().map(|file| {
+            (
+                format!("{}/{}", releases.store().url(), file.key),
+                file.size_bytes,
+            )
+        });
         of_home.chain(of_store).collect()
     }
 }
 
-/// The snapshots that some release refers to: all others may be dropped. `without` are releases that do not count.
+/// The snapshots that some release refers to: all others may be dropped. `without` are releases
+/// that do not count.
 ///
 /// # Errors
 /// `Store`, when a manifest cannot be read.
-pub async fn referenced_snapshots(releases: &Releases, without: &[ReleaseId]) -> Result<BTreeSet<Digest>> {
+pub async fn referenced_snapshots(
+    releases: &Releases,
+    without: &[ReleaseId],
+) -> Result<BTreeSet<Digest>> {
     let mut digests = BTreeSet::new();
-    for release_id in releases.list().await?.into_iter().filter(|release_id| !without.contains(release_id)) {
+    for release_id in releases
+        .list()
+        .await?
+        .into_iter()
+        .filter(|release_id| !without.contains(release_id))
+    {
         let manifest = releases.manifest(&release_id).await?;
-        digests.extend(manifest.tasks.values().flat_map(|task| &task.inputs).map(|input| input.sha256));
+        digests.extend(
+            manifest
+                .tasks
+                .values()
+                .flat_map(|task| &task.inputs)
+                .map(|input| input.sha256),
+        );
     }
     Ok(digests)
 }

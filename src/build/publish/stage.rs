@@ -1,5 +1,5 @@
-//! Writes a task's build to the staging folder, where this run's commit or the next run finds it. A build without its description, which is
-//! written last, does not count.
+//! Writes a task's build to the staging folder, where this run's commit or the next run finds it. A
+//! build without its description, which is written last, does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,7 +34,8 @@ pub struct BuiltTable {
     pub report: PartReport,
 }
 
-/// Whether validation has looked at the ids, the order and the keys of rows, which a part is checked for otherwise.
+/// Whether validation has looked at the ids, the order and the keys of rows, which a part is
+/// checked for otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsAre {
     Validated,
@@ -77,7 +78,9 @@ impl StagedAt {
             Self::Home(staging) => staging.part(&part.path)?,
             Self::Store(_) => None,
         };
-        found.map(Bytes::from).ok_or_else(|| Error::store(format!("{}: the staged part is gone", part.path)))
+        found
+            .map(Bytes::from)
+            .ok_or_else(|| Error::store(format!("{}: the staged part is gone", part.path)))
     }
 }
 
@@ -116,11 +119,19 @@ struct Description {
 /// Writes a build's parts where a commit, of this run or of the next, finds them.
 ///
 /// # Errors
-/// `Contract`, naming dataset, column and record, when a frame is not as its contract says; `Store`, when writing fails.
+/// `Contract`, naming dataset, column and record, when a frame is not as its contract says;
+/// `Store`, when writing fails.
 pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedBuild> {
-    let Build { task_id, entry, inputs, tables } = build;
+    let Build {
+        task_id,
+        entry,
+        inputs,
+        tables,
+    } = build;
     let stage = Stage::begin(home, contracts, task_id, entry)?;
-    tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
+    tables
+        .into_iter()
+        .try_for_each(|table| stage.add(table, &inputs, None, None))?;
     let source_rows = stage.entry.source_rows.clone();
     stage.finish(source_rows, BTreeSet::new(), Vec::new())
 }
@@ -129,7 +140,8 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
 #[derive(Debug, Clone, Copy)]
 pub struct IsCompared(pub bool);
 
-/// Shown each part that is made of new rows alone, with its rows, while they are in memory. Texts of which few differ are dictionaries.
+/// Shown each part that is made of new rows alone, with its rows, while they are in memory. Texts
+/// of which few differ are dictionaries.
 pub type PartObserver = Arc<dyn Fn(&Part, &RecordBatch) + Send + Sync>;
 
 /// A build that is being staged, table by table. Tables may be added from several threads.
@@ -159,7 +171,12 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// `Store`, when the folder cannot be made.
-    pub fn begin(home: &Home, contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Result<Self> {
+    pub fn begin(
+        home: &Home,
+        contracts: &'a Contracts,
+        task_id: String,
+        entry: TaskEntry,
+    ) -> Result<Self> {
         let staging = Staging::of(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
@@ -202,16 +219,32 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Adds rows of a part that another machine has made to what is compared, but for those of subjects that were carried over into it.
+    /// Adds rows of a part that another machine has made to what is compared, but for those of
+    /// subjects that were carried over into it.
     ///
     /// # Errors
     /// `Store`, when the part cannot be read.
-    pub fn add_made(&self, staged: &StagedPart, bytes: Bytes, carried: &BTreeSet<String>) -> Result<()> {
-        let Some(contract) = self.contracts.get(&staged.dataset_id).filter(|_| self.is_comparing()) else { return Ok(()) };
+    pub fn add_made(
+        &self,
+        staged: &StagedPart,
+        bytes: Bytes,
+        carried: &BTreeSet<String>,
+    ) -> Result<()> {
+        let Some(contract) = self
+            .contracts
+            .get(&staged.dataset_id)
+            .filter(|_| self.is_comparing())
+        else {
+            return Ok(());
+        };
         let reach = self.reach(&staged.dataset_id, |builds| &builds.now);
         let statistics = match carried.is_empty() {
             true => Statistics::of_part(reach, contract, bytes)?,
-            false => Statistics::of_others(reach, contract, &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?)?,
+            false => Statistics::of_others(
+                reach,
+                contract,
+                &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+            )?,
         };
         self.compare(&staged.dataset_id, |builds| {
             builds.carried_rows += staged.part.rows.saturating_sub(statistics.rows);
@@ -253,19 +286,30 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// `Store`, when the part cannot be read.
     pub fn add_before(&self, dataset_id: &str, bytes: Bytes) -> Result<()> {
-        self.add_statistics_before(dataset_id, |reach, contract| Statistics::of_part(reach, contract, bytes))
+        self.add_statistics_before(dataset_id, |reach, contract| {
+            Statistics::of_part(reach, contract, bytes)
+        })
     }
 
-    /// Adds the rows of a part of the last release that are not carried over to what the build is compared with.
+    /// Adds the rows of a part of the last release that are not carried over to what the build is
+    /// compared with.
     ///
     /// # Errors
     /// As [`Stage::add_before`].
     pub fn add_others_before(&self, dataset_id: &str, carried: &CarriedRows) -> Result<()> {
-        self.add_statistics_before(dataset_id, |reach, contract| Statistics::of_others(reach, contract, carried))
+        self.add_statistics_before(dataset_id, |reach, contract| {
+            Statistics::of_others(reach, contract, carried)
+        })
     }
 
-    fn add_statistics_before(&self, dataset_id: &str, of: impl FnOnce(u64, &Contract) -> Result<Statistics>) -> Result<()> {
-        let Some(contract) = self.contracts.get(dataset_id) else { return Ok(()) };
+    fn add_statistics_before(
+        &self,
+        dataset_id: &str,
+        of: impl FnOnce(u64, &Contract) -> Result<Statistics>,
+    ) -> Result<()> {
+        let Some(contract) = self.contracts.get(dataset_id) else {
+            return Ok(());
+        };
         let statistics = of(self.reach(dataset_id, |builds| &builds.before), contract)?;
         self.compare(dataset_id, |builds| builds.before.merge(statistics));
         Ok(())
@@ -273,30 +317,53 @@ impl<'a> Stage<'a> {
 
     /// What the build is compared with, by dataset. It is taken: nothing is there afterwards.
     pub fn take_compared(&self) -> BTreeMap<String, TwoBuilds> {
-        self.compared.as_ref().map(|compared| std::mem::take(&mut *compared.lock().expect("nothing panics while holding it"))).unwrap_or_default()
+        self.compared
+            .as_ref()
+            .map(|compared| {
+                std::mem::take(&mut *compared.lock().expect("nothing panics while holding it"))
+            })
+            .unwrap_or_default()
     }
 
     /// How far the sample of what was added so far reaches.
     fn reach(&self, dataset_id: &str, of: impl FnOnce(&TwoBuilds) -> &Statistics) -> u64 {
         let reach = |compared: &Mutex<BTreeMap<String, TwoBuilds>>| {
-            compared.lock().expect("nothing panics while holding it").get(dataset_id).map_or(u64::MAX, |builds| of(builds).reach())
+            compared
+                .lock()
+                .expect("nothing panics while holding it")
+                .get(dataset_id)
+                .map_or(u64::MAX, |builds| of(builds).reach())
         };
         self.compared.as_ref().map_or(u64::MAX, reach)
     }
 
     fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut TwoBuilds)) {
         if let Some(compared) = &self.compared {
-            add(compared.lock().expect("nothing panics while holding it").entry(dataset_id.to_owned()).or_default());
+            add(compared
+                .lock()
+                .expect("nothing panics while holding it")
+                .entry(dataset_id.to_owned())
+                .or_default());
         }
     }
 
-    /// Writes one table as a part. `carried` are rows of the last release's part that are taken over into it.
+    /// Writes one table as a part. `carried` are rows of the last release's part that are taken
+    /// over into it.
     ///
     /// # Errors
     /// As for [`stage`]; `Store`, when carried rows do not belong to this build.
-    pub fn add(&self, table: BuiltTable, inputs: &Inputs, lineage: Option<&Lineage>, carried: Option<&CarriedRows>) -> Result<()> {
+    pub fn add(
+        &self,
+        table: BuiltTable,
+        inputs: &Inputs,
+        lineage: Option<&Lineage>,
+        carried: Option<&CarriedRows>,
+    ) -> Result<()> {
         let contract = self.contracts.get(&table.dataset_id);
-        let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(self.task_id.clone()))?;
+        let contract = contract.ok_or_else(|| {
+            Error::contract(format!("`{}` has no contract", table.dataset_id))
+                .context(self.task_id.clone())
+        })?;
         fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
         let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
@@ -305,9 +372,15 @@ impl<'a> Stage<'a> {
             part::check_rows(contract, &table.partition, &batch)?;
         }
         // Rows of the last release have no dictionaries.
-        let plain = (self.is_comparing() || carried.is_some()).then(|| batch::plain(contract, &batch)).transpose()?;
+        let plain = (self.is_comparing() || carried.is_some())
+            .then(|| batch::plain(contract, &batch))
+            .transpose()?;
         if let Some(plain) = plain.as_ref().filter(|_| self.is_comparing()) {
-            let statistics = Statistics::of(self.reach(&table.dataset_id, |builds| &builds.now), contract, plain)?;
+            let statistics = Statistics::of(
+                self.reach(&table.dataset_id, |builds| &builds.now),
+                contract,
+                plain,
+            )?;
             let carried_rows = carried.map_or(0, |carried| carried.rows() as u64);
             self.compare(&table.dataset_id, |builds| {
                 builds.now.merge(statistics);
@@ -325,17 +398,33 @@ impl<'a> Stage<'a> {
             batch = plain;
         }
         if let Some(carried) = carried {
-            carried.warnings().iter().for_each(|(code, count)| *report.warnings.entry(code.clone()).or_insert(0) += count);
+            carried.warnings().iter().for_each(|(code, count)| {
+                *report.warnings.entry(code.clone()).or_insert(0) += count
+            });
             rows += carried.rows();
             key_range = carried.key_range(key_range);
         }
         let program = self.entry.program();
         let bytes = match lineage.and_then(|lineage| lineage.subjects.as_ref()) {
-            Some(subjects) => row_groups::groups_by_subject(&batch, carried, inputs).and_then(|grouped| {
-                let lines = subjects::lines(subjects, &grouped.rows)?;
-                part::encode(contract, &self.task_id, program, Some(&lines), &grouped.groups)
-            }),
-            None => part::encode(contract, &self.task_id, program, None, &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
+            Some(subjects) => {
+                row_groups::groups_by_subject(&batch, carried, inputs).and_then(|grouped| {
+                    let lines = subjects::lines(subjects, &grouped.rows)?;
+                    part::encode(
+                        contract,
+                        &self.task_id,
+                        program,
+                        Some(&lines),
+                        &grouped.groups,
+                    )
+                })
+            }
+            None => part::encode(
+                contract,
+                &self.task_id,
+                program,
+                None,
+                &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>(),
+            ),
         };
         let bytes = bytes.context(|| path.clone())?;
         let part = Part {
@@ -352,9 +441,16 @@ impl<'a> Stage<'a> {
         if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
             see(&part, &batch);
         }
-        self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
+        self.enter(StagedPart {
+            dataset_id: table.dataset_id,
+            schema_version: contract.version.clone(),
+            is_carried: false,
+            part,
+        })?;
         let StagedAt::Home(staging) = self.place().clone() else {
-            return Err(Error::store(format!("{path}: parts of this build are made by others")));
+            return Err(Error::store(format!(
+                "{path}: parts of this build are made by others"
+            )));
         };
         staging.put(&path, &bytes)?;
         fault::point("stage.part_written");
@@ -367,7 +463,12 @@ impl<'a> Stage<'a> {
     /// `Contract`, when the build has that part already.
     pub fn carry(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
         self.compare(dataset_id, |builds| builds.carried_rows += part.rows);
-        self.enter(StagedPart { dataset_id: dataset_id.to_owned(), schema_version: schema_version.to_owned(), is_carried: true, part: part.clone() })
+        self.enter(StagedPart {
+            dataset_id: dataset_id.to_owned(),
+            schema_version: schema_version.to_owned(),
+            is_carried: true,
+            part: part.clone(),
+        })
     }
 
     fn enter(&self, staged: StagedPart) -> Result<()> {
@@ -375,7 +476,10 @@ impl<'a> Stage<'a> {
         let mut parts = self.parts.lock().expect("nothing panics while holding it");
         match parts.insert(path.clone(), staged) {
             None => Ok(()),
-            Some(_) => Err(Error::contract(format!("two tables of the build would be the part {path}")).context(self.task_id.clone())),
+            Some(_) => Err(Error::contract(format!(
+                "two tables of the build would be the part {path}"
+            ))
+            .context(self.task_id.clone())),
         }
     }
 
@@ -392,60 +496,133 @@ impl<'a> Stage<'a> {
     /// # Panics
     /// When a thread panicked while it added one.
     pub fn parts(&self) -> Vec<StagedPart> {
-        self.parts.lock().expect("nothing panics while holding it").values().cloned().collect()
+        self.parts
+            .lock()
+            .expect("nothing panics while holding it")
+            .values()
+            .cloned()
+            .collect()
     }
 
-    /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read, `findings` what needs attention
-    /// about its sources, `notes` what is to be told of its totals.
+    /// Writes the build's description, from which on it is whole. `source_rows` is what became of
+    /// the rows it read, `findings` what needs attention about its sources, `notes` what is to be
+    /// told of its totals.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn finish(mut self, source_rows: BTreeMap<String, SourceRows>, findings: BTreeSet<SourceFinding>, notes: Vec<String>) -> Result<StagedBuild> {
+    pub fn finish(
+        mut self,
+        source_rows: BTreeMap<String, SourceRows>,
+        findings: BTreeSet<SourceFinding>,
+        notes: Vec<String>,
+    ) -> Result<StagedBuild> {
         self.entry.source_rows = source_rows;
         self.entry.findings.extend(findings);
         fault::point("stage.parts_written");
-        let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
-        let place = self.place.into_inner().expect("nothing panics while holding it");
-        let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, against: self.against, entry: self.entry, parts, notes };
+        let parts = self
+            .parts
+            .into_inner()
+            .expect("nothing panics while holding it")
+            .into_values()
+            .collect();
+        let place = self
+            .place
+            .into_inner()
+            .expect("nothing panics while holding it");
+        let description = Description {
+            format_version: STAGED_FORMAT_VERSION,
+            task_id: self.task_id,
+            against: self.against,
+            entry: self.entry,
+            parts,
+            notes,
+        };
         if let StagedAt::Home(staging) = &place {
-            staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
+            staging.finish(
+                &serde_json::to_vec_pretty(&description).expect("a staged build is plain data"),
+            )?;
         }
         fault::point("stage.finished");
-        let Description { task_id, entry, parts, notes, .. } = description;
-        Ok(StagedBuild { task_id, entry, parts, notes, place })
+        let Description {
+            task_id,
+            entry,
+            parts,
+            notes,
+            ..
+        } = description;
+        Ok(StagedBuild {
+            task_id,
+            entry,
+            parts,
+            notes,
+            place,
+        })
     }
 }
 
-/// Finds the build that an interrupted run left for these inputs, judged against the same. Anything less than a whole one, each file as it was
-/// written, is none.
+/// Finds the build that an interrupted run left for these inputs, judged against the same. Anything
+/// less than a whole one, each file as it was written, is none.
 ///
 /// # Errors
 /// `Store`, when the folder cannot be read.
-pub fn staged(home: &Home, task_id: &str, input_hash: &Digest, against: Option<&Digest>) -> Result<Option<StagedBuild>> {
+pub fn staged(
+    home: &Home,
+    task_id: &str,
+    input_hash: &Digest,
+    against: Option<&Digest>,
+) -> Result<Option<StagedBuild>> {
     let staging = Staging::of(home, task_id, input_hash);
-    let Some(description) = staging.description()? else { return Ok(None) };
+    let Some(description) = staging.description()? else {
+        return Ok(None);
+    };
     let description: Description = match serde_json::from_slice(&description) {
         Ok(description) => description,
         Err(error) => {
-            tracing::warn!(task.id = task_id, "staged build is not readable and is made again: {error}");
+            tracing::warn!(
+                task.id = task_id,
+                "staged build is not readable and is made again: {error}"
+            );
             return Ok(None);
         }
     };
-    let is_this = description.format_version == STAGED_FORMAT_VERSION && description.task_id == task_id && description.entry.input_hash == *input_hash;
+    let is_this = description.format_version == STAGED_FORMAT_VERSION
+        && description.task_id == task_id
+        && description.entry.input_hash == *input_hash;
     if !is_this {
         return Ok(None);
     }
     if description.against.as_ref() != against {
-        tracing::info!(task.id = task_id, "the staged build was judged against another release, or with other acceptances, and is made again");
+        tracing::info!(
+            task.id = task_id,
+            "the staged build was judged against another release, or with other acceptances, and is made again"
+        );
         return Ok(None);
     }
     for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {
-        let is_intact = staging.part(&part.path)?.is_some_and(|bytes| Digest::of(&bytes) == part.sha256);
+        let is_intact = staging
+            .part(&part.path)?
+            .is_some_and(|bytes| Digest::of(&bytes) == part.sha256);
         if !is_intact {
-            tracing::warn!(task.id = task_id, "staged part {} is damaged and the build is made again", part.path);
+            tracing::warn!(
+                task.id = task_id,
+                "staged part {} is damaged and the build is made again",
+                part.path
+            );
             return Ok(None);
         }
     }
-    let Description { task_id, entry, parts, notes, .. } = description;
-    Ok(Some(StagedBuild { task_id, entry, parts, notes, place: StagedAt::Home(staging) }))
+    let Description {
+        task_id,
+        entry,
+        parts,
+        notes,
+        ..
+    } = description;
+    Ok(Some(StagedBuild {
+        task_id,
+        entry,
+        parts,
+        notes,
+        place: StagedAt::Home(staging),
+    }))
 }

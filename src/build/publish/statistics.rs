@@ -1,12 +1,15 @@
-//! What the rows of a dataset look like, column by column: nulls, sums, distinct values, and a sample of whole records. Statistics of parts add
-//! up to those of the dataset, in any order and to the same figures, and take a bounded room whatever its size.
+//! What the rows of a dataset look like, column by column: nulls, sums, distinct values, and a
+//! sample of whole records. Statistics of parts add up to those of the dataset, in any order and to
+//! the same figures, and take a bounded room whatever its size.
 
 use pubdata_store::parquet_error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type,
+};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -19,12 +22,14 @@ use pubdata_core::provenance::POINTERS;
 
 /// Numbers are kept in millionths: sums of integers do not depend on their order.
 pub const UNITS: i128 = 1_000_000;
-/// Records of the sample: enough for shares to a few percentage points. Which ones is decided by the hash of their ids, so that of two
-/// releases mostly the same records are in it.
+/// Records of the sample: enough for shares to a few percentage points. Which ones is decided by
+/// the hash of their ids, so that of two releases mostly the same records are in it.
 const SAMPLE: usize = 2_048;
-/// Hashes that the number of distinct values is estimated from, to three percent; fewer values are counted.
+/// Hashes that the number of distinct values is estimated from, to three percent; fewer values are
+/// counted.
 const DISTINCT: usize = 1_024;
-/// The largest numbers of a column, which its sum is also known without: a single record is no jump.
+/// The largest numbers of a column, which its sum is also known without: a single record is no
+/// jump.
 const LARGEST: usize = 8;
 
 /// What the rows of a dataset look like.
@@ -81,17 +86,26 @@ pub struct Changes {
 }
 
 impl ColumnStatistics {
-    /// The sum of all numbers without their signs and without the largest few, by the number of values; none of fewer values than that.
+    /// The sum of all numbers without their signs and without the largest few, by the number of
+    /// values; none of fewer values than that.
     pub fn mean_without_largest(&self) -> Option<f64> {
-        let count = self.values.checked_sub(self.largest.len() as u64).filter(|count| *count > 0 && self.is_number && !self.is_date)?;
-        let sum = self.largest.iter().fold(self.sum, |sum, size| sum.saturating_sub(*size));
+        let count = self
+            .values
+            .checked_sub(self.largest.len() as u64)
+            .filter(|count| *count > 0 && self.is_number && !self.is_date)?;
+        let sum = self
+            .largest
+            .iter()
+            .fold(self.sum, |sum, size| sum.saturating_sub(*size));
         Some(sum as f64 / UNITS as f64 / count as f64)
     }
 
     /// The number of distinct values; an estimate where there are many.
     pub fn distinct(&self) -> f64 {
         match self.hashes.last() {
-            Some(last) if self.hashes.len() == DISTINCT => (DISTINCT - 1) as f64 / (*last as f64 / u64::MAX as f64),
+            Some(last) if self.hashes.len() == DISTINCT => {
+                (DISTINCT - 1) as f64 / (*last as f64 / u64::MAX as f64)
+            }
             _ => self.hashes.len() as f64,
         }
     }
@@ -125,7 +139,10 @@ impl ColumnStatistics {
     }
 
     fn add_hash(&mut self, hash: u64) {
-        if self.largest_hash.is_none_or(|largest| hash < largest) && self.hashes.insert(hash) && self.hashes.len() >= DISTINCT {
+        if self.largest_hash.is_none_or(|largest| hash < largest)
+            && self.hashes.insert(hash)
+            && self.hashes.len() >= DISTINCT
+        {
             if self.hashes.len() > DISTINCT {
                 self.hashes.pop_last();
             }
@@ -138,7 +155,10 @@ impl ColumnStatistics {
         self.values += other.values;
         self.nulls += other.nulls;
         self.sum = self.sum.saturating_add(other.sum);
-        other.largest.iter().for_each(|size| self.add_largest(*size));
+        other
+            .largest
+            .iter()
+            .for_each(|size| self.add_largest(*size));
         other.hashes.iter().for_each(|hash| self.add_hash(*hash));
         self.is_number |= other.is_number;
         self.is_date |= other.is_date;
@@ -146,20 +166,41 @@ impl ColumnStatistics {
 }
 
 impl Statistics {
-    /// Those of the rows of a batch, to be merged with others whose sample reaches as far. Rows are grouped by what the contract's key enumerates, such
-    /// as the metric that a value is of.
+    /// Those of the rows of a batch, to be merged with others whose sample reaches as far. Rows are
+    /// grouped by what the contract's key enumerates, such as the metric that a value is of.
     ///
     /// # Errors
     /// `Contract`, when there is no column `record_id`, or it is not text.
     pub fn of(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
-        let mut statistics = Self { rows: batch.num_rows() as u64, ..Self::default() };
+        let mut statistics = Self {
+            rows: batch.num_rows() as u64,
+            ..Self::default()
+        };
         let schema = batch.schema();
         // How many words are known is judged by its own rule.
-        let is_of_words = |name: &str| name == UNKNOWN_VALUES || contract.column(name).is_some_and(|column| column.type_name == WORD_BASIS);
-        let is_compared = |name: &str| !["record_id", "validation_status", "warnings", POINTERS].contains(&name) && !is_of_words(name);
-        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).filter(|name| is_compared(name)).collect();
-        let columns: Vec<Cells<'_>> = names.iter().map(|name| Ok(Cells::of(column_of(batch, name)?))).collect::<Result<_>>()?;
-        let groups = group_column(contract).and_then(|name| batch.column_by_name(name)).and_then(|column| column.as_string_opt::<i32>());
+        let is_of_words = |name: &str| {
+            name == UNKNOWN_VALUES
+                || contract
+                    .column(name)
+                    .is_some_and(|column| column.type_name == WORD_BASIS)
+        };
+        let is_compared = |name: &str| {
+            !["record_id", "validation_status", "warnings", POINTERS].contains(&name)
+                && !is_of_words(name)
+        };
+        let names: Vec<String> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .filter(|name| is_compared(name))
+            .collect();
+        let columns: Vec<Cells<'_>> = names
+            .iter()
+            .map(|name| Ok(Cells::of(column_of(batch, name)?)))
+            .collect::<Result<_>>()?;
+        let groups = group_column(contract)
+            .and_then(|name| batch.column_by_name(name))
+            .and_then(|column| column.as_string_opt::<i32>());
         let group_of = |row: usize| groups.map_or("", |groups| groups.value(row));
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
         let number_of_row: Vec<usize> = (0..batch.num_rows())
@@ -174,17 +215,27 @@ impl Statistics {
             for (group, number) in &numbers {
                 let mut of_column = std::mem::take(&mut by_number[*number]);
                 (of_column.is_number, of_column.is_date) = (cells.is_number(), cells.is_date());
-                statistics.groups.entry((*group).to_owned()).or_default().insert(name.clone(), of_column);
+                statistics
+                    .groups
+                    .entry((*group).to_owned())
+                    .or_default()
+                    .insert(name.clone(), of_column);
             }
         }
-        let hashes = record_ids(batch)?.iter().enumerate().map(|(row, id)| (hash(id.unwrap_or_default().as_bytes()), row));
+        let hashes = record_ids(batch)?
+            .iter()
+            .enumerate()
+            .map(|(row, id)| (hash(id.unwrap_or_default().as_bytes()), row));
         let mut hashes: Vec<(u64, usize)> = hashes.filter(|(hash, _)| *hash <= reach).collect();
         statistics.is_partial = hashes.len() < batch.num_rows();
         hashes.sort_unstable();
         let names = Arc::new(names);
         for (hash, row) in hashes {
-            let record =
-                || SampledRecord { group: group_of(row).to_owned(), columns: names.clone(), cells: columns.iter().map(|cells| cells.at(row)).collect() };
+            let record = || SampledRecord {
+                group: group_of(row).to_owned(),
+                columns: names.clone(),
+                cells: columns.iter().map(|cells| cells.at(row)).collect(),
+            };
             if statistics.sample.len() == SAMPLE {
                 statistics.is_partial = true;
                 break;
@@ -200,10 +251,21 @@ impl Statistics {
     /// `Store`, when the bytes are not a readable part.
     pub fn of_part(reach: u64, contract: &Contract, bytes: Bytes) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
-        let roots = builder.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != POINTERS).map(|(place, _)| place);
+        let roots = builder
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| field.name() != POINTERS)
+            .map(|(place, _)| place);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
         let mut statistics = Self::default();
-        for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(parquet_error)? {
+        for batch in builder
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(parquet_error)?
+        {
             statistics.add(reach, contract, &batch?)?;
         }
         Ok(statistics)
@@ -216,7 +278,10 @@ impl Statistics {
     pub fn of_others(reach: u64, contract: &Contract, carried: &CarriedRows) -> Result<Self> {
         let mut statistics = Self::default();
         for group in carried.groups() {
-            carried.others(group)?.iter().try_for_each(|batch| statistics.add(reach, contract, batch))?;
+            carried
+                .others(group)?
+                .iter()
+                .try_for_each(|batch| statistics.add(reach, contract, batch))?;
         }
         Ok(statistics)
     }
@@ -228,7 +293,10 @@ impl Statistics {
 
     /// The largest hash of a record's id that can come into the sample.
     pub fn reach(&self) -> u64 {
-        self.sample.last_key_value().filter(|_| self.sample.len() == SAMPLE).map_or(u64::MAX, |(hash, _)| *hash)
+        self.sample
+            .last_key_value()
+            .filter(|_| self.sample.len() == SAMPLE)
+            .map_or(u64::MAX, |(hash, _)| *hash)
     }
 
     /// Adds those of other rows.
@@ -250,7 +318,11 @@ impl Statistics {
 
     /// By group and column; one group without a name where the key enumerates nothing.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &str, &ColumnStatistics)> {
-        self.groups.iter().flat_map(|(group, columns)| columns.iter().map(move |(name, of_column)| (group.as_str(), name.as_str(), of_column)))
+        self.groups.iter().flat_map(|(group, columns)| {
+            columns
+                .iter()
+                .map(move |(name, of_column)| (group.as_str(), name.as_str(), of_column))
+        })
     }
 
     pub fn column(&self, group: &str, name: &str) -> Option<&ColumnStatistics> {
@@ -259,20 +331,28 @@ impl Statistics {
 
     /// Names of the columns of any group.
     pub fn names(&self) -> BTreeSet<&str> {
-        self.groups.values().flat_map(|columns| columns.keys().map(String::as_str)).collect()
+        self.groups
+            .values()
+            .flat_map(|columns| columns.keys().map(String::as_str))
+            .collect()
     }
 
     /// The values of a column over all groups.
     pub fn over_groups(&self, name: &str) -> ColumnStatistics {
         let mut all = ColumnStatistics::default();
-        self.groups.values().filter_map(|columns| columns.get(name)).for_each(|of_column| all.merge(of_column));
+        self.groups
+            .values()
+            .filter_map(|columns| columns.get(name))
+            .for_each(|of_column| all.merge(of_column));
         all
     }
 
     /// The numbers of a column in the sample, in order.
     pub fn sampled(&self, group: &str, name: &str) -> Vec<f64> {
         let number = |record: &SampledRecord| match record.cell(name) {
-            Some(Cell::Number(number)) if record.group == group => Some(number as f64 / UNITS as f64),
+            Some(Cell::Number(number)) if record.group == group => {
+                Some(number as f64 / UNITS as f64)
+            }
             _ => None,
         };
         let mut numbers: Vec<f64> = self.sample.values().filter_map(number).collect();
@@ -282,7 +362,16 @@ impl Statistics {
 
     /// How the records of the earlier sample are in the later one, as far as both reach.
     pub fn changes(&self, later: &Self) -> Changes {
-        let reach = |statistics: &Self| if statistics.is_partial { statistics.sample.last_key_value().map_or(0, |(hash, _)| *hash) } else { u64::MAX };
+        let reach = |statistics: &Self| {
+            if statistics.is_partial {
+                statistics
+                    .sample
+                    .last_key_value()
+                    .map_or(0, |(hash, _)| *hash)
+            } else {
+                u64::MAX
+            }
+        };
         let both = reach(self).min(reach(later));
         let mut changes = Changes::default();
         for (hash, before) in self.sample.range(..=both) {
@@ -292,7 +381,9 @@ impl Statistics {
                 continue;
             };
             for (name, cell) in before.columns.iter().zip(&before.cells) {
-                let Some(other) = now.cell(name) else { continue };
+                let Some(other) = now.cell(name) else {
+                    continue;
+                };
                 let (compared, changed) = changes.columns.entry(name.clone()).or_default();
                 *compared += 1;
                 *changed += usize::from(other != *cell);
@@ -304,14 +395,27 @@ impl Statistics {
 
 impl SampledRecord {
     fn cell(&self, name: &str) -> Option<Cell> {
-        self.columns.iter().position(|column| column == name).map(|place| self.cells[place])
+        self.columns
+            .iter()
+            .position(|column| column == name)
+            .map(|place| self.cells[place])
     }
 }
 
-/// The column by which rows are told apart before they are compared: the first of the key whose values the contract lists.
+/// The column by which rows are told apart before they are compared: the first of the key whose
+/// values the contract lists.
 fn group_column(contract: &Contract) -> Option<&str> {
-    let is_listed = |name: &&String| !contract.partition_by.contains(name) && contract.column(name).is_some_and(|column| !column.column_type.values.is_empty());
-    contract.primary_key.iter().find(is_listed).map(String::as_str)
+    let is_listed = |name: &&String| {
+        !contract.partition_by.contains(name)
+            && contract
+                .column(name)
+                .is_some_and(|column| !column.column_type.values.is_empty())
+    };
+    contract
+        .primary_key
+        .iter()
+        .find(is_listed)
+        .map(String::as_str)
 }
 
 /// A column whose cells are numbers, or texts that are known by their hashes.
@@ -325,7 +429,10 @@ impl<'a> Cells<'a> {
     }
 
     fn is_number(&self) -> bool {
-        !matches!(self.array.data_type(), DataType::Utf8 | DataType::List(_) | DataType::Boolean)
+        !matches!(
+            self.array.data_type(),
+            DataType::Utf8 | DataType::List(_) | DataType::Boolean
+        )
     }
 
     fn is_date(&self) -> bool {
@@ -336,11 +443,19 @@ impl<'a> Cells<'a> {
     fn each(&self, take: impl FnMut(usize, Cell)) {
         match self.array.data_type() {
             DataType::Utf8 => self.each_text(take),
-            DataType::Int32 => self.each_number::<Int32Type>(take, |value| i128::from(value) * UNITS),
-            DataType::Int64 => self.each_number::<Int64Type>(take, |value| i128::from(value) * UNITS),
-            DataType::Date32 => self.each_number::<Date32Type>(take, |value| i128::from(value) * UNITS),
+            DataType::Int32 => {
+                self.each_number::<Int32Type>(take, |value| i128::from(value) * UNITS)
+            }
+            DataType::Int64 => {
+                self.each_number::<Int64Type>(take, |value| i128::from(value) * UNITS)
+            }
+            DataType::Date32 => {
+                self.each_number::<Date32Type>(take, |value| i128::from(value) * UNITS)
+            }
             DataType::Float64 => self.each_number::<Float64Type>(take, float_millionths),
-            DataType::Decimal128(_, scale) => self.each_number::<Decimal128Type>(take, |value| millionths(value, *scale)),
+            DataType::Decimal128(_, scale) => {
+                self.each_number::<Decimal128Type>(take, |value| millionths(value, *scale))
+            }
             _ => self.each_other(take),
         }
     }
@@ -362,9 +477,16 @@ impl<'a> Cells<'a> {
         }
     }
 
-    fn each_number<T: ArrowPrimitiveType>(&self, mut take: impl FnMut(usize, Cell), millionths: impl Fn(T::Native) -> i128) {
+    fn each_number<T: ArrowPrimitiveType>(
+        &self,
+        mut take: impl FnMut(usize, Cell),
+        millionths: impl Fn(T::Native) -> i128,
+    ) {
         for (row, value) in self.array.as_primitive::<T>().iter().enumerate() {
-            take(row, value.map_or(Cell::Null, |value| Cell::Number(millionths(value))));
+            take(
+                row,
+                value.map_or(Cell::Null, |value| Cell::Number(millionths(value))),
+            );
         }
     }
 
@@ -378,16 +500,33 @@ impl<'a> Cells<'a> {
         }
         match self.array.data_type() {
             DataType::Utf8 => Cell::Text(hash(self.array.as_string::<i32>().value(row).as_bytes())),
-            DataType::Int32 => Cell::Number(i128::from(self.array.as_primitive::<Int32Type>().value(row)) * UNITS),
-            DataType::Int64 => Cell::Number(i128::from(self.array.as_primitive::<Int64Type>().value(row)) * UNITS),
-            DataType::Date32 => Cell::Number(i128::from(self.array.as_primitive::<Date32Type>().value(row)) * UNITS),
-            DataType::Boolean => Cell::Number(i128::from(self.array.as_boolean().value(row)) * UNITS),
-            DataType::Float64 => Cell::Number(float_millionths(self.array.as_primitive::<Float64Type>().value(row))),
-            DataType::Decimal128(_, scale) => Cell::Number(millionths(self.array.as_primitive::<Decimal128Type>().value(row), *scale)),
+            DataType::Int32 => {
+                Cell::Number(i128::from(self.array.as_primitive::<Int32Type>().value(row)) * UNITS)
+            }
+            DataType::Int64 => {
+                Cell::Number(i128::from(self.array.as_primitive::<Int64Type>().value(row)) * UNITS)
+            }
+            DataType::Date32 => {
+                Cell::Number(i128::from(self.array.as_primitive::<Date32Type>().value(row)) * UNITS)
+            }
+            DataType::Boolean => {
+                Cell::Number(i128::from(self.array.as_boolean().value(row)) * UNITS)
+            }
+            DataType::Float64 => Cell::Number(float_millionths(
+                self.array.as_primitive::<Float64Type>().value(row),
+            )),
+            DataType::Decimal128(_, scale) => Cell::Number(millionths(
+                self.array.as_primitive::<Decimal128Type>().value(row),
+                *scale,
+            )),
             DataType::List(_) => {
                 let items = self.array.as_list::<i32>().value(row);
-                let Some(items) = items.as_string_opt::<i32>() else { return Cell::Null };
-                Cell::Text(items.iter().fold(0, |sum, item| mixed(sum ^ hash(item.unwrap_or_default().as_bytes()))))
+                let Some(items) = items.as_string_opt::<i32>() else {
+                    return Cell::Null;
+                };
+                Cell::Text(items.iter().fold(0, |sum, item| {
+                    mixed(sum ^ hash(item.unwrap_or_default().as_bytes()))
+                }))
             }
             _ => Cell::Null,
         }
@@ -410,7 +549,9 @@ fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    let hash = words.iter().fold(bytes.len() as u64, |hash, word| mixed(hash ^ u64::from_le_bytes(*word)));
+    let hash = words.iter().fold(bytes.len() as u64, |hash, word| {
+        mixed(hash ^ u64::from_le_bytes(*word))
+    });
     mixed(hash ^ u64::from_le_bytes(last))
 }
 

@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 use std::hash::Hash;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray, StringArray, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray, StringArray,
+    UInt32Array,
+};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type};
 use parquet::bloom_filter::Sbbf;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
@@ -63,7 +66,10 @@ impl Values for StringArray {
 
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| ByteArray::from(self.value(place as usize)));
-        Statistics::ByteArray(ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM).with_backwards_compatible_min_max(is_signed))
+        Statistics::ByteArray(
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+                .with_backwards_compatible_min_max(is_signed),
+        )
     }
 }
 
@@ -95,7 +101,10 @@ impl Values for Vec<i32> {
 
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| self[place as usize]);
-        Statistics::Int32(ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM).with_backwards_compatible_min_max(is_signed))
+        Statistics::Int32(
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+                .with_backwards_compatible_min_max(is_signed),
+        )
     }
 }
 
@@ -127,7 +136,10 @@ impl Values for Int64Array {
 
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| self.value(place as usize));
-        Statistics::Int64(ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM).with_backwards_compatible_min_max(is_signed))
+        Statistics::Int64(
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+                .with_backwards_compatible_min_max(is_signed),
+        )
     }
 }
 
@@ -171,13 +183,21 @@ impl Values for Decimals {
     }
 
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
-        let (least, greatest) = both(ends, |place| FixedLenByteArray::from(ByteArray::from(self.bytes(place))));
-        Statistics::FixedLenByteArray(ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM).with_backwards_compatible_min_max(is_signed))
+        let (least, greatest) = both(ends, |place| {
+            FixedLenByteArray::from(ByteArray::from(self.bytes(place)))
+        });
+        Statistics::FixedLenByteArray(
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+                .with_backwards_compatible_min_max(is_signed),
+        )
     }
 }
 
 fn both<T>(ends: Option<(u32, u32)>, value: impl Fn(u32) -> T) -> (Option<T>, Option<T>) {
-    (ends.map(|ends| value(ends.0)), ends.map(|ends| value(ends.1)))
+    (
+        ends.map(|ends| value(ends.0)),
+        ends.map(|ends| value(ends.1)),
+    )
 }
 
 /// The numbers of a chunk, each once, and for each row which of them it has.
@@ -187,7 +207,8 @@ pub enum CodedNumbers {
 }
 
 impl CodedNumbers {
-    /// Whether a column is one of them, however many differ: a dictionary of all its rows is still a dictionary page.
+    /// Whether a column is one of them, however many differ: a dictionary of all its rows is still
+    /// a dictionary page.
     pub fn are_in(column: &ArrayRef) -> bool {
         let is_one = match column.data_type() {
             DataType::Int32 | DataType::Date32 => true,
@@ -195,7 +216,12 @@ impl CodedNumbers {
             DataType::Decimal128(precision, _) => *precision > 18,
             _ => false,
         };
-        is_one && !column.is_empty() && column.data_type().primitive_width().is_some_and(|width| column.len() * width < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT)
+        is_one
+            && !column.is_empty()
+            && column
+                .data_type()
+                .primitive_width()
+                .is_some_and(|width| column.len() * width < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT)
     }
 
     /// Those of a column. `width` is the bytes that one takes in the file.
@@ -240,5 +266,8 @@ where
         }
     };
     let keys: Vec<u32> = cells.values().iter().map(place).collect();
-    (UInt32Array::new(keys.into(), cells.nulls().cloned()), values)
+    (
+        UInt32Array::new(keys.into(), cells.nulls().cloned()),
+        values,
+    )
 }

@@ -1,4 +1,5 @@
-//! Decides from the totals of a dataset whether it may be published. For samples floors of absolute size are lifted, shares never are.
+//! Decides from the totals of a dataset whether it may be published. For samples floors of absolute
+//! size are lifted, shares never are.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +14,59 @@ pub const SHRINK: &str = "shrink";
 pub const QUARANTINED: &str = "quarantined";
 /// Columns that are far from those of the last release.
 pub const DRIFT: &str = "drift";
-/// A share of rows without a known word that has grown since the last release by more than declared.
+/// A share of rows without a known word that has grown since the last release by more than
+/// declared.
 pub const MEANING: &str = "meaning";
 /// A larger share of rows with a warning than declared.
 pub const WARNED: &str = "warned";
 
 /// Adds the verdict on the totals; without expectations only findings that block by themselves do.
-pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
-    let CheckedTable { frame, quarantine, quarantined, warnings, mut notes, quarantined_pointers, repeated, blocking, empty_columns, words } = checked;
-    let at_place = |refusal: Refusal| Refusal { message: format!("{place}: {}", refusal.message), ..refusal };
+pub fn judge(
+    checked: CheckedTable,
+    expectations: Option<&Expectations>,
+    place: &str,
+    previous_rows: Option<u64>,
+    is_sample: bool,
+) -> Verdict {
+    let CheckedTable {
+        frame,
+        quarantine,
+        quarantined,
+        warnings,
+        mut notes,
+        quarantined_pointers,
+        repeated,
+        blocking,
+        empty_columns,
+        words,
+    } = checked;
+    let at_place = |refusal: Refusal| Refusal {
+        message: format!("{place}: {}", refusal.message),
+        ..refusal
+    };
     let mut blocked: Vec<Refusal> = blocking.into_iter().map(at_place).collect();
     let (mut growth, mut is_above_warning_level) = (Vec::new(), false);
     if let Some(expectations) = expectations {
         let rows = frame.height() as u64;
-        let example = |rule: &str| quarantine.iter().find(|issue| issue.code == rule).map(example_of);
-        let counts = Counts { rows, quarantined: &quarantined, warnings: &warnings };
-        let totals = judge_totals(expectations, place, &counts, example, previous_rows, is_sample);
+        let example = |rule: &str| {
+            quarantine
+                .iter()
+                .find(|issue| issue.code == rule)
+                .map(example_of)
+        };
+        let counts = Counts {
+            rows,
+            quarantined: &quarantined,
+            warnings: &warnings,
+        };
+        let totals = judge_totals(
+            expectations,
+            place,
+            &counts,
+            example,
+            previous_rows,
+            is_sample,
+        );
         blocked.extend(totals.blocked);
         notes.extend(totals.notes);
         growth = totals.growth;
@@ -37,7 +75,13 @@ pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: 
     Verdict {
         frame,
         quarantine,
-        report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns), words },
+        report: PartReport {
+            quarantined,
+            warnings,
+            notes,
+            empty_columns: Some(empty_columns),
+            words,
+        },
         quarantined_pointers,
         repeated,
         blocked,
@@ -48,7 +92,11 @@ pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: 
 
 /// Says what a finding is about: record and detail.
 pub fn example_of(issue: &Issue) -> String {
-    format!("{}: {}", issue.record.as_deref().unwrap_or("no record"), issue.detail)
+    format!(
+        "{}: {}",
+        issue.record.as_deref().unwrap_or("no record"),
+        issue.detail
+    )
 }
 
 /// The totals of a task's dataset.
@@ -73,8 +121,9 @@ pub struct Totals {
     pub growth: Vec<String>,
 }
 
-/// Decides from the totals of a task's dataset whether it may be published. Floors of absolute size are lifted for samples; the contract
-/// and all shares never are. `example` finds a finding of a rule.
+/// Decides from the totals of a task's dataset whether it may be published. Floors of absolute size
+/// are lifted for samples; the contract and all shares never are. `example` finds a finding of a
+/// rule.
 pub fn judge_totals(
     expectations: &Expectations,
     place: &str,
@@ -83,10 +132,23 @@ pub fn judge_totals(
     previous_rows: Option<u64>,
     is_sample: bool,
 ) -> Totals {
-    let Totals { mut blocked, mut notes, mut growth } = Totals::default();
-    let Counts { rows, quarantined, warnings } = *counts;
+    let Totals {
+        mut blocked,
+        mut notes,
+        mut growth,
+    } = Totals::default();
+    let Counts {
+        rows,
+        quarantined,
+        warnings,
+    } = *counts;
     let quarantined_records: u64 = quarantined.values().sum();
-    let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
+    let setting = |key: &str| {
+        format!(
+            "`{key}` under [expect.\"{}\"] in the pipeline's file",
+            place.split(' ').next().unwrap_or(place)
+        )
+    };
 
     if is_sample && rows == 0 && expectations.min_rows > 0 {
         blocked.push(Refusal::new(
@@ -103,7 +165,10 @@ pub fn judge_totals(
         )));
     }
     if rows > expectations.max_rows {
-        notes.push(format!("{rows} rows, more than max_rows {}", expectations.max_rows));
+        notes.push(format!(
+            "{rows} rows, more than max_rows {}",
+            expectations.max_rows
+        ));
     }
     if let Some(previous) = previous_rows.filter(|previous| *previous > 0) {
         let change = 100.0 * (rows as f64 - previous as f64) / previous as f64;
@@ -129,7 +194,12 @@ pub fn judge_totals(
     if share > expectations.max_quarantined_percent {
         let mut by_count: Vec<(&String, &u64)> = quarantined.iter().collect();
         by_count.sort_by_key(|(rule, count)| (std::cmp::Reverse(**count), *rule));
-        let rules = by_count.iter().take(5).map(|(rule, count)| format!("{rule} {count}")).collect::<Vec<_>>().join(", ");
+        let rules = by_count
+            .iter()
+            .take(5)
+            .map(|(rule, count)| format!("{rule} {count}"))
+            .collect::<Vec<_>>()
+            .join(", ");
         let first = by_count.first().and_then(|(rule, _)| example(rule));
         let example = first.map_or_else(String::new, |first| format!(" (first: {first})"));
         blocked.push(Refusal::new(QUARANTINED, format!(
@@ -140,7 +210,11 @@ pub fn judge_totals(
             setting("max_quarantined_percent")
         )));
     }
-    for (code, most) in expectations.max_warned_percent.iter().filter(|_| rows >= FEWEST_ROWS_FOR_WARNED_SHARE) {
+    for (code, most) in expectations
+        .max_warned_percent
+        .iter()
+        .filter(|_| rows >= FEWEST_ROWS_FOR_WARNED_SHARE)
+    {
         let warned = warnings.get(code).copied().unwrap_or(0);
         let share = 100.0 * warned as f64 / rows as f64;
         if share > *most {
@@ -152,17 +226,29 @@ pub fn judge_totals(
             )));
         }
     }
-    Totals { blocked, notes, growth }
+    Totals {
+        blocked,
+        notes,
+        growth,
+    }
 }
 
 /// Whether the share of records set aside is worth a warning, from what a part says of itself.
-pub fn is_above_warning_level(expectations: &Expectations, rows: u64, quarantined: &BTreeMap<String, u64>) -> bool {
+pub fn is_above_warning_level(
+    expectations: &Expectations,
+    rows: u64,
+    quarantined: &BTreeMap<String, u64>,
+) -> bool {
     quarantined_percent(rows, quarantined.values().sum()) > expectations.warn_quarantined_percent
 }
 
 fn quarantined_percent(rows: u64, quarantined_records: u64) -> f64 {
     let records = rows + quarantined_records;
-    if records == 0 { 0.0 } else { 100.0 * quarantined_records as f64 / records as f64 }
+    if records == 0 {
+        0.0
+    } else {
+        100.0 * quarantined_records as f64 / records as f64
+    }
 }
 
 fn percent(value: f64) -> String {

@@ -3,7 +3,10 @@
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::{Breach, Contract, Error, Physical, Result, ResultExt, contract, range, rows_where, show, show_key};
+use super::{
+    Breach, Contract, Error, Physical, Result, ResultExt, contract, range, rows_where, show,
+    show_key,
+};
 use crate::normalise::FewTexts;
 use pubdata_core::contract::{Column, Condition, Invariant, Rule};
 
@@ -14,59 +17,141 @@ use pubdata_core::contract::{Column, Condition, Invariant, Rule};
 pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Result<Vec<Breach>> {
     let of_rows = |invariant: &Invariant| match invariant.rule {
         Rule::SumWithin => Ok(Vec::new()),
-        _ => check_rows(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code)),
+        _ => {
+            check_rows(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code))
+        }
     };
     // Of several errors the first rule's is told, whichever thread was first.
     let results: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(of_rows).collect();
     let mut by_rule = results.into_iter().collect::<Result<Vec<_>>>()?;
     let all = earlier.iter().chain(by_rule.iter().flatten());
-    let set_aside: PlHashSet<usize> = all.filter(|breach| breach.severity == contract::Severity::Quarantine).map(|breach| breach.row).collect();
-    for (invariant, breaches) in contract.invariants.iter().zip(&mut by_rule).filter(|(invariant, _)| invariant.rule == Rule::SumWithin) {
-        *breaches = sum_within(contract, frame, invariant, &set_aside).context(|| format!("rule `{}`", invariant.code))?;
+    let set_aside: PlHashSet<usize> = all
+        .filter(|breach| breach.severity == contract::Severity::Quarantine)
+        .map(|breach| breach.row)
+        .collect();
+    for (invariant, breaches) in contract
+        .invariants
+        .iter()
+        .zip(&mut by_rule)
+        .filter(|(invariant, _)| invariant.rule == Rule::SumWithin)
+    {
+        *breaches = sum_within(contract, frame, invariant, &set_aside)
+            .context(|| format!("rule `{}`", invariant.code))?;
     }
     Ok(by_rule.into_iter().flatten().collect())
 }
 
-fn check_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
+fn check_rows(
+    contract: &Contract,
+    frame: &DataFrame,
+    invariant: &Invariant,
+) -> Result<Vec<Breach>> {
     let rows = broken_rows(contract, frame, invariant)?;
     let description = invariant.description.trim_end_matches('.');
-    let shown: Vec<&String> = invariant.columns.iter().chain(invariant.condition.iter().map(|condition| &condition.column)).collect();
+    let shown: Vec<&String> = invariant
+        .columns
+        .iter()
+        .chain(
+            invariant
+                .condition
+                .iter()
+                .map(|condition| &condition.column),
+        )
+        .collect();
     let breach_of = |row: usize| {
-        let cells: Result<Vec<String>> = shown.iter().map(|name| Ok(format!("`{name}` is {}", show(contract, frame, name, row)?))).collect();
+        let cells: Result<Vec<String>> = shown
+            .iter()
+            .map(|name| Ok(format!("`{name}` is {}", show(contract, frame, name, row)?)))
+            .collect();
         let detail = format!("{}; expected: {description}", cells?.join(", "));
-        Ok(Breach { code: invariant.code.clone(), severity: invariant.severity, row, detail })
+        Ok(Breach {
+            code: invariant.code.clone(),
+            severity: invariant.severity,
+            row,
+            detail,
+        })
     };
     rows.into_iter().map(breach_of).collect()
 }
 
-fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<usize>> {
+fn broken_rows(
+    contract: &Contract,
+    frame: &DataFrame,
+    invariant: &Invariant,
+) -> Result<Vec<usize>> {
     let applies = match &invariant.condition {
         Some(condition) => holds(contract, frame, condition)?,
         None => BooleanChunked::full("applies".into(), true, frame.height()),
     };
-    let present: Vec<BooleanChunked> = invariant.columns.iter().map(|name| Ok(frame.column(name)?.is_not_null())).collect::<Result<_>>()?;
-    let any = || present.iter().cloned().reduce(|any, has_value| &any | &has_value);
-    let lacking = || present.iter().map(|has_value| !has_value).reduce(|lacking, lacks| &lacking | &lacks);
+    let present: Vec<BooleanChunked> = invariant
+        .columns
+        .iter()
+        .map(|name| Ok(frame.column(name)?.is_not_null()))
+        .collect::<Result<_>>()?;
+    let any = || {
+        present
+            .iter()
+            .cloned()
+            .reduce(|any, has_value| &any | &has_value)
+    };
+    let lacking = || {
+        present
+            .iter()
+            .map(|has_value| !has_value)
+            .reduce(|lacking, lacks| &lacking | &lacks)
+    };
     Ok(match invariant.rule {
         Rule::ExactlyOneOf => {
             // Exactly one is there when one is, and no two are.
-            let pairs = present.iter().enumerate().flat_map(|(place, one)| present[..place].iter().filter_map(move |other| both(one, other)));
+            let pairs = present.iter().enumerate().flat_map(|(place, one)| {
+                present[..place]
+                    .iter()
+                    .filter_map(move |other| both(one, other))
+            });
             let two = pairs.reduce(|two, pair| &two | &pair);
-            let one = any().map(|any| if let Some(two) = two { &any & &!&two } else { any });
+            let one = any().map(|any| {
+                if let Some(two) = two {
+                    &any & &!&two
+                } else {
+                    any
+                }
+            });
             broken(one.and_then(|one| both(&applies, &!&one)))
         }
-        Rule::AllOrNone => broken(any().zip(lacking()).and_then(|(any, lacking)| both(&applies, &both(&any, &lacking)?))),
-        Rule::PresentIff => broken(present.iter().map(|has_value| has_value ^ &applies).reduce(|broken, differs| &broken | &differs)),
+        Rule::AllOrNone => broken(
+            any()
+                .zip(lacking())
+                .and_then(|(any, lacking)| both(&applies, &both(&any, &lacking)?)),
+        ),
+        Rule::PresentIff => broken(
+            present
+                .iter()
+                .map(|has_value| has_value ^ &applies)
+                .reduce(|broken, differs| &broken | &differs),
+        ),
         Rule::PresentUnless => broken(lacking().and_then(|lacking| both(&lacking, &!&applies))),
         Rule::RangeWhere => {
             let mut rows = Vec::new();
             for name in &invariant.columns {
-                let (column, cells) = (column_of(contract, name)?, frame.column(name)?.as_materialized_series());
+                let (column, cells) = (
+                    column_of(contract, name)?,
+                    frame.column(name)?.as_materialized_series(),
+                );
                 if invariant.condition.is_none() {
-                    rows.extend(range::rows_outside(column, cells, invariant.min, invariant.max)?);
+                    rows.extend(range::rows_outside(
+                        column,
+                        cells,
+                        invariant.min,
+                        invariant.max,
+                    )?);
                     continue;
                 }
-                let outside = range::rows_outside(column, &cells.filter(&applies)?, invariant.min, invariant.max)?;
+                let outside = range::rows_outside(
+                    column,
+                    &cells.filter(&applies)?,
+                    invariant.min,
+                    invariant.max,
+                )?;
                 if !outside.is_empty() {
                     let places = rows_where(&applies);
                     rows.extend(outside.into_iter().map(|row| places[row]));
@@ -77,20 +162,37 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
             rows
         }
         Rule::InOrder => {
-            let texts = |name: &String| Ok(frame.column(name)?.as_materialized_series().cast(&DataType::String)?);
+            let texts = |name: &String| {
+                Ok(frame
+                    .column(name)?
+                    .as_materialized_series()
+                    .cast(&DataType::String)?)
+            };
             let days: Vec<Series> = invariant.columns.iter().map(texts).collect::<Result<_>>()?;
             let falls = |pair: &[Series]| -> Result<BooleanChunked> {
                 let days = pair[0].str()?.iter().zip(pair[1].str()?.iter());
-                Ok(days.map(|(earlier, later)| earlier.zip(later).is_some_and(|(earlier, later)| earlier > later)).collect())
+                Ok(days
+                    .map(|(earlier, later)| {
+                        earlier
+                            .zip(later)
+                            .is_some_and(|(earlier, later)| earlier > later)
+                    })
+                    .collect())
             };
             let fallen: Vec<BooleanChunked> = days.windows(2).map(falls).collect::<Result<_>>()?;
-            broken(fallen.into_iter().reduce(|any, falls| &any | &falls).and_then(|any| both(&applies, &any)))
+            broken(
+                fallen
+                    .into_iter()
+                    .reduce(|any, falls| &any | &falls)
+                    .and_then(|any| both(&applies, &any)),
+            )
         }
         Rule::SumWithin => unreachable!("checked by groups, not by rows"),
     })
 }
 
-/// Rows of which both are so; none where one is so of none, as nearly always. Polars would fill a buffer with zeros for it.
+/// Rows of which both are so; none where one is so of none, as nearly always. Polars would fill a
+/// buffer with zeros for it.
 fn both(one: &BooleanChunked, other: &BooleanChunked) -> Option<BooleanChunked> {
     (one.any() && other.any()).then(|| one & other)
 }
@@ -100,36 +202,83 @@ fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
     is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }
 
-/// Checks totals of groups. A group with a null, or with fewer rows than the condition lists values, has no total to check. A row that is set aside
-/// anyway hides no total of the others by its null.
-fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant, set_aside: &PlHashSet<usize>) -> Result<Vec<Breach>> {
+/// Checks totals of groups. A group with a null, or with fewer rows than the condition lists
+/// values, has no total to check. A row that is set aside anyway hides no total of the others by
+/// its null.
+fn sum_within(
+    contract: &Contract,
+    frame: &DataFrame,
+    invariant: &Invariant,
+    set_aside: &PlHashSet<usize>,
+) -> Result<Vec<Breach>> {
     let (Some(total), Some(tolerance)) = (invariant.total, invariant.tolerance) else {
         return Err(Error::config("`sum_within` needs `total` and `tolerance`"));
     };
-    let columns: Vec<&Column> = invariant.columns.iter().map(|name| column_of(contract, name)).collect::<Result<_>>()?;
+    let columns: Vec<&Column> = invariant
+        .columns
+        .iter()
+        .map(|name| column_of(contract, name))
+        .collect::<Result<_>>()?;
     let scale = columns.first().map_or(0, |column| column.column_type.scale);
-    if columns.is_empty() || columns.iter().any(|column| column.column_type.scale != scale) || invariant.group_by.is_empty() {
-        return Err(Error::config("`sum_within` needs `group_by`, and columns of one scale"));
+    if columns.is_empty()
+        || columns
+            .iter()
+            .any(|column| column.column_type.scale != scale)
+        || invariant.group_by.is_empty()
+    {
+        return Err(Error::config(
+            "`sum_within` needs `group_by`, and columns of one scale",
+        ));
     }
     let units = range::power_of_ten(scale);
-    let wanted_rows = invariant.condition.as_ref().map_or(1, |condition| condition.any_of.len().max(1));
+    let wanted_rows = invariant
+        .condition
+        .as_ref()
+        .map_or(1, |condition| condition.any_of.len().max(1));
     let applies = match &invariant.condition {
         Some(condition) => holds(contract, frame, condition)?,
         None => BooleanChunked::full("applies".into(), true, frame.height()),
     };
-    let texts = |name: &String| Ok(frame.column(name)?.as_materialized_series().cast(&DataType::String)?);
-    let keys: Vec<Series> = invariant.group_by.iter().map(texts).collect::<Result<_>>()?;
+    let texts = |name: &String| {
+        Ok(frame
+            .column(name)?
+            .as_materialized_series()
+            .cast(&DataType::String)?)
+    };
+    let keys: Vec<Series> = invariant
+        .group_by
+        .iter()
+        .map(texts)
+        .collect::<Result<_>>()?;
     let keys: Vec<&StringChunked> = keys.iter().map(Series::str).collect::<PolarsResult<_>>()?;
     // Unscaled units are integers, exact in a double.
-    let numbers = |column: &&Column| Ok(frame.column(&column.name)?.as_materialized_series().cast(&DataType::Float64)?);
+    let numbers = |column: &&Column| {
+        Ok(frame
+            .column(&column.name)?
+            .as_materialized_series()
+            .cast(&DataType::Float64)?)
+    };
     let numbers: Vec<Series> = columns.iter().map(numbers).collect::<Result<_>>()?;
-    let numbers: Vec<&Float64Chunked> = numbers.iter().map(Series::f64).collect::<PolarsResult<_>>()?;
+    let numbers: Vec<&Float64Chunked> = numbers
+        .iter()
+        .map(Series::f64)
+        .collect::<PolarsResult<_>>()?;
     let mut groups: PlHashMap<Vec<Option<&str>>, Group> = PlHashMap::new();
-    let is_part = |row: &usize| !set_aside.contains(row) || numbers.iter().all(|column| column.get(*row).is_some());
-    for row in (0..frame.height()).filter(|row| applies.get(*row) == Some(true)).filter(is_part) {
-        let group = groups.entry(keys.iter().map(|key| key.get(row)).collect()).or_default();
+    let is_part = |row: &usize| {
+        !set_aside.contains(row) || numbers.iter().all(|column| column.get(*row).is_some())
+    };
+    for row in (0..frame.height())
+        .filter(|row| applies.get(*row) == Some(true))
+        .filter(is_part)
+    {
+        let group = groups
+            .entry(keys.iter().map(|key| key.get(row)).collect())
+            .or_default();
         group.rows.push(row);
-        group.sum = numbers.iter().map(|column| column.get(row)).fold(group.sum, |sum, number| Some(sum? + number?));
+        group.sum = numbers
+            .iter()
+            .map(|column| column.get(row))
+            .fold(group.sum, |sum, number| Some(sum? + number?));
     }
 
     // The slack only absorbs a tolerance that binary floating point cannot hold.
@@ -138,11 +287,23 @@ fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant, set
     let mut breaches = Vec::new();
     let listed = invariant.columns.join("` and `");
     for Group { sum, rows } in groups.into_values() {
-        let Some(sum) = sum.filter(|sum| rows.len() >= wanted_rows && !expected.contains(sum)) else { continue };
+        let Some(sum) = sum.filter(|sum| rows.len() >= wanted_rows && !expected.contains(sum))
+        else {
+            continue;
+        };
         for row in rows {
             let key = show_key(contract, frame, &invariant.group_by, row)?;
-            let detail = format!("the sum of `{listed}` over {key} is {}; expected: {}", sum / units, invariant.description.trim_end_matches('.'));
-            breaches.push(Breach { code: invariant.code.clone(), severity: invariant.severity, row, detail });
+            let detail = format!(
+                "the sum of `{listed}` over {key} is {}; expected: {}",
+                sum / units,
+                invariant.description.trim_end_matches('.')
+            );
+            breaches.push(Breach {
+                code: invariant.code.clone(),
+                severity: invariant.severity,
+                row,
+                detail,
+            });
         }
     }
     breaches.sort_by_key(|breach| breach.row);
@@ -158,26 +319,51 @@ struct Group {
 
 impl Default for Group {
     fn default() -> Self {
-        Self { sum: Some(0.0), rows: Vec::new() }
+        Self {
+            sum: Some(0.0),
+            rows: Vec::new(),
+        }
     }
 }
 
 /// The rows a condition is about; a null is none of its values.
 fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Result<BooleanChunked> {
     let column = column_of(contract, &condition.column)?;
-    if matches!(column.column_type.physical, Physical::Decimal | Physical::Float64 | Physical::Pointers) {
-        return Err(Error::config(format!("a condition on column `{}` needs a text, a flag, a date or an integer", column.name)));
+    if matches!(
+        column.column_type.physical,
+        Physical::Decimal | Physical::Float64 | Physical::Pointers
+    ) {
+        return Err(Error::config(format!(
+            "a condition on column `{}` needs a text, a flag, a date or an integer",
+            column.name
+        )));
     }
-    let texts = frame.column(&condition.column)?.as_materialized_series().cast(&DataType::String)?;
-    let is_wanted = |text: &str| condition.equals.as_deref() == Some(text) || condition.any_of.iter().any(|value| value == text);
+    let texts = frame
+        .column(&condition.column)?
+        .as_materialized_series()
+        .cast(&DataType::String)?;
+    let is_wanted = |text: &str| {
+        condition.equals.as_deref() == Some(text)
+            || condition.any_of.iter().any(|value| value == text)
+    };
     if let Some(FewTexts { values, places }) = FewTexts::of(texts.str()?) {
         let wanted: Vec<bool> = values.into_iter().map(is_wanted).collect();
         // A row without a text has a place beyond all of them.
-        return Ok(BooleanChunked::from_iter_values("holds".into(), places.into_iter().map(|place| wanted.get(place as usize) == Some(&true))));
+        return Ok(BooleanChunked::from_iter_values(
+            "holds".into(),
+            places
+                .into_iter()
+                .map(|place| wanted.get(place as usize) == Some(&true)),
+        ));
     }
-    Ok(BooleanChunked::from_iter_values("holds".into(), texts.str()?.iter().map(|text| text.is_some_and(is_wanted))))
+    Ok(BooleanChunked::from_iter_values(
+        "holds".into(),
+        texts.str()?.iter().map(|text| text.is_some_and(is_wanted)),
+    ))
 }
 
 fn column_of<'a>(contract: &'a Contract, name: &str) -> Result<&'a Column> {
-    contract.column(name).ok_or_else(|| Error::config(format!("there is no column `{name}`")))
+    contract
+        .column(name)
+        .ok_or_else(|| Error::config(format!("there is no column `{name}`")))
 }

@@ -1,5 +1,5 @@
-//! Drops rows that only repeat another, and finds rows that contradict each other under one key. What most of them say stands; without a
-//! majority none is published.
+//! Drops rows that only repeat another, and finds rows that contradict each other under one key.
+//! What most of them say stands; without a majority none is published.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -20,15 +20,18 @@ pub struct Distinct {
     pub dropped: Vec<u64>,
     /// Whether no row had the key of another before any was dropped.
     are_keys_distinct: bool,
-    /// Whether every row comes after the one before it in the contract's order: then no two are equal in it, and there is nothing to sort.
+    /// Whether every row comes after the one before it in the contract's order: then no two are
+    /// equal in it, and there is nothing to sort.
     pub is_rising: bool,
     /// How many rows said the same, by the row that was kept of them; one, where it is not here.
     said: HashMap<usize, usize>,
 }
 
-/// Keeps one of the rows that are equal in everything but the place they were read from, namely the one read first.
+/// Keeps one of the rows that are equal in everything but the place they were read from, namely the
+/// one read first.
 ///
-/// Publishers repeat whole lines (data.census.gov does when several parts of a table are selected); that is no contradiction.
+/// Publishers repeat whole lines (data.census.gov does when several parts of a table are selected);
+/// that is no contradiction.
 ///
 /// # Errors
 /// `Format`, when the frame lacks a key column or the pointers: a programming error.
@@ -37,19 +40,42 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
     let is_rising = order.is_rising(contract.sort_by.len());
     let suspects = repeated_rows(&frame, &contract.primary_key, &keys)?;
     if suspects.is_empty() {
-        return Ok(Distinct { frame, dropped: Vec::new(), are_keys_distinct: true, is_rising, said: HashMap::new() });
+        return Ok(Distinct {
+            frame,
+            dropped: Vec::new(),
+            are_keys_distinct: true,
+            is_rising,
+            said: HashMap::new(),
+        });
     }
-    let content: Vec<PlSmallStr> = frame.get_column_names_owned().into_iter().filter(|name| *name != POINTERS).collect();
-    let suspect_rows = IdxCa::from_vec("row".into(), suspects.iter().flatten().map(|row| *row as IdxSize).collect());
+    let content: Vec<PlSmallStr> = frame
+        .get_column_names_owned()
+        .into_iter()
+        .filter(|name| *name != POINTERS)
+        .collect();
+    let suspect_rows = IdxCa::from_vec(
+        "row".into(),
+        suspects
+            .iter()
+            .flatten()
+            .map(|row| *row as IdxSize)
+            .collect(),
+    );
     let excerpt = frame.take(&suspect_rows)?;
     let pointers = excerpt.column(POINTERS)?.list()?;
     let mut is_kept = vec![true; frame.height()];
     let mut dropped = Vec::new();
     let mut said = Vec::new();
-    for equal_rows in groups(&excerpt, &content)?.into_iter().filter(|rows| rows.len() > 1) {
+    for equal_rows in groups(&excerpt, &content)?
+        .into_iter()
+        .filter(|rows| rows.len() > 1)
+    {
         let mut by_place: Vec<(Vec<Option<u64>>, usize)> = Vec::new();
         for row in equal_rows {
-            let numbers = pointers.get_as_series(row).map(|numbers| numbers.u64().map(ChunkedArray::to_vec)).transpose()?;
+            let numbers = pointers
+                .get_as_series(row)
+                .map(|numbers| numbers.u64().map(ChunkedArray::to_vec))
+                .transpose()?;
             by_place.push((numbers.unwrap_or_default(), row));
         }
         by_place.sort();
@@ -60,23 +86,58 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
             dropped.extend(numbers.into_iter().flatten());
         }
     }
-    let before: Vec<usize> = is_kept.iter().scan(0, |kept, is_kept| Some(std::mem::replace(kept, *kept + usize::from(*is_kept)))).collect();
-    let said = said.into_iter().map(|(row, count)| (before[row], count)).collect();
+    let before: Vec<usize> = is_kept
+        .iter()
+        .scan(0, |kept, is_kept| {
+            Some(std::mem::replace(kept, *kept + usize::from(*is_kept)))
+        })
+        .collect();
+    let said = said
+        .into_iter()
+        .map(|(row, count)| (before[row], count))
+        .collect();
     let frame = frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?;
-    Ok(Distinct { frame, dropped, are_keys_distinct: false, is_rising, said })
+    Ok(Distinct {
+        frame,
+        dropped,
+        are_keys_distinct: false,
+        is_rising,
+        said,
+    })
 }
 
-/// Finds different rows under one primary key, and different keys under one record id. Where more than half of the rows of a key say the same, that is
-/// what the source says and the others are set aside; otherwise none of them can be trusted.
+/// Finds different rows under one primary key, and different keys under one record id. Where more
+/// than half of the rows of a key say the same, that is what the source says and the others are set
+/// aside; otherwise none of them can be trusted.
 ///
 /// # Errors
 /// `Format`, when the frame lacks a key column or `record_id`: a programming error.
 pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
-    let Distinct { frame, said, are_keys_distinct, .. } = distinct;
+    let Distinct {
+        frame,
+        said,
+        are_keys_distinct,
+        ..
+    } = distinct;
     let mut breaches = Vec::new();
-    let mut add = |code: &str, row: usize, detail: String| breaches.push(Breach { code: code.to_owned(), severity: Severity::Quarantine, row, detail });
+    let mut add = |code: &str, row: usize, detail: String| {
+        breaches.push(Breach {
+            code: code.to_owned(),
+            severity: Severity::Quarantine,
+            row,
+            detail,
+        })
+    };
     let mut is_judged = vec![false; frame.height()];
-    let repeated = if *are_keys_distinct { Vec::new() } else { repeated_rows(frame, &contract.primary_key, &neighbours(frame, &contract.primary_key)?)? };
+    let repeated = if *are_keys_distinct {
+        Vec::new()
+    } else {
+        repeated_rows(
+            frame,
+            &contract.primary_key,
+            &neighbours(frame, &contract.primary_key)?,
+        )?
+    };
     for rows in repeated {
         let key = show_key(contract, frame, &contract.primary_key, rows[0])?;
         let count = |row: usize| said.get(&row).copied().unwrap_or(1);
@@ -86,8 +147,22 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
             is_judged[*row] = true;
             match most {
                 Some(most) if most == *row => {}
-                Some(most) => add("duplicate_key", *row, format!("{} of {all} records with the key {key} say the same, and this one does not", count(most))),
-                None => add("duplicate_key", *row, format!("{} different records have the key {key}, expected one", rows.len())),
+                Some(most) => add(
+                    "duplicate_key",
+                    *row,
+                    format!(
+                        "{} of {all} records with the key {key} say the same, and this one does not",
+                        count(most)
+                    ),
+                ),
+                None => add(
+                    "duplicate_key",
+                    *row,
+                    format!(
+                        "{} different records have the key {key}, expected one",
+                        rows.len()
+                    ),
+                ),
             }
         }
     }
@@ -95,32 +170,57 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     for rows in repeated_rows(frame, &record_id, &neighbours(frame, &record_id)?)? {
         let count = rows.len();
         for row in rows.into_iter().filter(|row| !is_judged[*row]) {
-            add("duplicate_record_id", row, format!("{count} records have the {}, expected one", show_key(contract, frame, &record_id, row)?));
+            add(
+                "duplicate_record_id",
+                row,
+                format!(
+                    "{count} records have the {}, expected one",
+                    show_key(contract, frame, &record_id, row)?
+                ),
+            );
         }
     }
     Ok(breaches)
 }
 
-/// Groups of two and more rows that are equal in the columns, all of them there; a missing key is another rule's finding.
-fn repeated_rows(frame: &DataFrame, names: &[String], neighbours: &Neighbours) -> Result<Vec<Vec<usize>>> {
+/// Groups of two and more rows that are equal in the columns, all of them there; a missing key is
+/// another rule's finding.
+fn repeated_rows(
+    frame: &DataFrame,
+    names: &[String],
+    neighbours: &Neighbours,
+) -> Result<Vec<Vec<usize>>> {
     let keys = frame.select(names.iter().map(String::as_str))?;
-    if are_distinct(&keys, neighbours)? || are_texts_distinct(&keys) || !keys.is_duplicated()?.any() {
+    if are_distinct(&keys, neighbours)? || are_texts_distinct(&keys) || !keys.is_duplicated()?.any()
+    {
         return Ok(Vec::new());
     }
     let names: Vec<PlSmallStr> = keys.get_column_names_owned();
-    let is_whole = |row: usize| keys.columns().iter().all(|column| !column.get(row).is_ok_and(|value| value.is_null()));
-    Ok(groups(&keys, &names)?.into_iter().filter(|rows| rows.len() > 1 && is_whole(rows[0])).collect())
+    let is_whole = |row: usize| {
+        keys.columns()
+            .iter()
+            .all(|column| !column.get(row).is_ok_and(|value| value.is_null()))
+    };
+    Ok(groups(&keys, &names)?
+        .into_iter()
+        .filter(|rows| rows.len() > 1 && is_whole(rows[0]))
+        .collect())
 }
 
-/// Whether no two rows are equal, as far as it shows where rows are almost in order: those that the first columns leave equal are together and few,
-/// and are compared each with each.
+/// Whether no two rows are equal, as far as it shows where rows are almost in order: those that the
+/// first columns leave equal are together and few, and are compared each with each.
 fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
-    let others = frame.columns()[neighbours.in_order..].iter().map(equality).collect::<Result<Vec<_>>>()?;
+    let others = frame.columns()[neighbours.in_order..]
+        .iter()
+        .map(equality)
+        .collect::<Result<Vec<_>>>()?;
     let mut start = 0;
     for (row, order) in (1..).zip(&neighbours.order) {
         if order.is_lt() {
             start = row;
-        } else if row - start >= FEW || (start..row).any(|earlier| others.iter().all(|is_equal| is_equal(earlier, row))) {
+        } else if row - start >= FEW
+            || (start..row).any(|earlier| others.iter().all(|is_equal| is_equal(earlier, row)))
+        {
             return Ok(false);
         }
     }
@@ -129,15 +229,26 @@ fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
 
 /// Whether the only column is one of texts, and no two of them are equal.
 fn are_texts_distinct(keys: &DataFrame) -> bool {
-    let [column] = keys.columns() else { return false };
-    let Some(texts) = column.str().ok().filter(|texts| texts.null_count() == 0) else { return false };
+    let [column] = keys.columns() else {
+        return false;
+    };
+    let Some(texts) = column.str().ok().filter(|texts| texts.null_count() == 0) else {
+        return false;
+    };
     // Of equal hashes the table of all keys says whether the texts are.
-    let (hashing, mut seen) = (PlRandomState::default(), PlHashSet::with_capacity(texts.len()));
-    texts.downcast_iter().flat_map(|chunk| chunk.values_iter()).all(|text| seen.insert(hashing.hash_one(text)))
+    let (hashing, mut seen) = (
+        PlRandomState::default(),
+        PlHashSet::with_capacity(texts.len()),
+    );
+    texts
+        .downcast_iter()
+        .flat_map(|chunk| chunk.values_iter())
+        .all(|text| seen.insert(hashing.hash_one(text)))
 }
 
-/// How each row but the first compares with the one before it by the first columns, which never fall, and how many columns those are. Nulls come
-/// first, as in every sort here; a type without an obvious order ends them.
+/// How each row but the first compares with the one before it by the first columns, which never
+/// fall, and how many columns those are. Nulls come first, as in every sort here; a type without an
+/// obvious order ends them.
 #[derive(Clone)]
 struct Neighbours {
     order: Vec<Ordering>,
@@ -154,7 +265,11 @@ impl Neighbours {
                 DataType::String => refine(&mut order, series.str()?.iter(), compare_texts),
                 DataType::Int32 => refine(&mut order, series.i32()?.iter(), Ord::cmp),
                 DataType::Int64 => refine(&mut order, series.i64()?.iter(), Ord::cmp),
-                DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter(), Ord::cmp),
+                DataType::Date => refine(
+                    &mut order,
+                    series.to_physical_repr().i32()?.iter(),
+                    Ord::cmp,
+                ),
                 _ => false,
             };
             if !do_rise {
@@ -173,14 +288,25 @@ impl Neighbours {
 }
 
 fn neighbours(frame: &DataFrame, names: &[String]) -> Result<Neighbours> {
-    let mut neighbours = Neighbours { order: vec![Ordering::Equal; frame.height().saturating_sub(1)], in_order: 0 };
+    let mut neighbours = Neighbours {
+        order: vec![Ordering::Equal; frame.height().saturating_sub(1)],
+        in_order: 0,
+    };
     neighbours.refine(frame, names)?;
     Ok(neighbours)
 }
 
 /// By the columns of a key and by those of an order, which mostly begin with the same.
-fn neighbours_of_both(frame: &DataFrame, key: &[String], order: &[String]) -> Result<(Neighbours, Neighbours)> {
-    let shared = key.iter().zip(order).take_while(|(key, order)| key == order).count();
+fn neighbours_of_both(
+    frame: &DataFrame,
+    key: &[String],
+    order: &[String],
+) -> Result<(Neighbours, Neighbours)> {
+    let shared = key
+        .iter()
+        .zip(order)
+        .take_while(|(key, order)| key == order)
+        .count();
     let by_shared = neighbours(frame, &key[..shared])?;
     let go_on = |names: &[String]| {
         let mut neighbours = by_shared.clone();
@@ -209,8 +335,14 @@ fn equality(column: &Column) -> Result<IsEqual<'_>> {
 }
 
 /// Settles the order of neighbours that are equal so far; false as soon as one falls.
-fn refine<T: Copy>(order: &mut [Ordering], mut cells: impl Iterator<Item = T>, compare: impl Fn(&T, &T) -> Ordering) -> bool {
-    let Some(mut above) = cells.next() else { return true };
+fn refine<T: Copy>(
+    order: &mut [Ordering],
+    mut cells: impl Iterator<Item = T>,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> bool {
+    let Some(mut above) = cells.next() else {
+        return true;
+    };
     for (order, below) in order.iter_mut().zip(cells) {
         *order = order.then_with(|| compare(&above, &below));
         if order.is_gt() {
@@ -233,7 +365,9 @@ fn groups(frame: &DataFrame, names: &[PlSmallStr]) -> Result<Vec<Vec<usize>>> {
     let grouped = frame.group_by_stable(names.iter().cloned())?;
     let rows_of = |group: GroupsIndicator<'_>| match group {
         GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| *row as usize).collect(),
-        GroupsIndicator::Slice([first, length]) => (first as usize..(first + length) as usize).collect(),
+        GroupsIndicator::Slice([first, length]) => {
+            (first as usize..(first + length) as usize).collect()
+        }
     };
     Ok(grouped.get_groups().iter().map(rows_of).collect())
 }

@@ -1,6 +1,7 @@
-//! Splits a built table into rows that keep their contract and findings that go to quarantine, and decides from the totals whether the
-//! part may be published. Grain: one verdict per dataset and partition. Rules come from `schemas/`, totals from `pipelines/`; no rule about
-//! one agency lives here, and nothing is repaired.
+//! Splits a built table into rows that keep their contract and findings that go to quarantine, and
+//! decides from the totals whether the part may be published. Grain: one verdict per dataset and
+//! partition. Rules come from `schemas/`, totals from `pipelines/`; no rule about one agency lives
+//! here, and nothing is repaired.
 
 mod columns;
 mod expectations;
@@ -25,7 +26,10 @@ use pubdata_core::pipeline::Expectations;
 use pubdata_core::provenance::{Inputs, POINTERS};
 use pubdata_store::{PartReport, WordCounts};
 
-pub use expectations::{Counts, DRIFT, FLOOR, MEANING, QUARANTINED, SHRINK, Totals as JudgedTotals, WARNED, example_of, is_above_warning_level, judge_totals};
+pub use expectations::{
+    Counts, DRIFT, FLOOR, MEANING, QUARANTINED, SHRINK, Totals as JudgedTotals, WARNED, example_of,
+    is_above_warning_level, judge_totals,
+};
 pub use quarantine::{MAX_RECORD, quarantine_table};
 
 /// A built table before its contract was checked.
@@ -33,10 +37,11 @@ pub struct Candidate {
     pub dataset_id: String,
     /// Contract column and value of each key of the partition.
     pub partition: BTreeMap<String, String>,
-    /// The contract's columns in the conventions of [`Physical`]; `validation_status` and `warnings` may be missing.
+    /// The contract's columns in the conventions of [`Physical`]; `validation_status` and
+    /// `warnings` may be missing.
     pub frame: DataFrame,
-    /// Findings of decode and normalise. Those that quarantine have no row in the frame; a warning whose record is a `record_id` of the
-    /// frame becomes a code in that row's `warnings`.
+    /// Findings of decode and normalise. Those that quarantine have no row in the frame; a warning
+    /// whose record is a `record_id` of the frame becomes a code in that row's `warnings`.
     pub issues: Vec<Issue>,
 }
 
@@ -47,9 +52,11 @@ pub struct Verdict {
     pub frame: DataFrame,
     /// One finding per record and broken rule, sorted.
     pub quarantine: Vec<Issue>,
-    /// Counts for the manifest. A record that breaks several rules counts once, under the first of them by name.
+    /// Counts for the manifest. A record that breaks several rules counts once, under the first of
+    /// them by name.
     pub report: PartReport,
-    /// Pointer numbers, four each, of all rows of the sources that the records set aside here were made from.
+    /// Pointer numbers, four each, of all rows of the sources that the records set aside here were
+    /// made from.
     pub quarantined_pointers: Vec<u64>,
     /// The same of rows that repeat another row exactly and were dropped.
     pub repeated: Vec<u64>,
@@ -64,7 +71,8 @@ pub struct Verdict {
 /// Why something must not be published, and the rule that says so: a person may take it as it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Refusal {
-    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of a finding that blocks by itself.
+    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of a finding that blocks by
+    /// itself.
     pub rule: String,
     pub message: String,
 }
@@ -72,7 +80,10 @@ pub struct Refusal {
 impl Refusal {
     /// Of a rule about totals.
     pub fn new(rule: &str, message: String) -> Self {
-        Self { rule: rule.to_owned(), message }
+        Self {
+            rule: rule.to_owned(),
+            message,
+        }
     }
 }
 
@@ -85,14 +96,16 @@ struct Breach {
     detail: String,
 }
 
-/// Checks a table against its contract and its expectations; none where totals are judged over several tables.
+/// Checks a table against its contract and its expectations; none where totals are judged over
+/// several tables.
 ///
 /// # Shape
 /// Rows out are the rows in, less those set aside and less exact repetitions of another row.
 ///
 /// # Errors
-/// `Contract`, when the frame does not have the contract's columns and types, is of another partition, or holds pointers that are not of
-/// `inputs`: mistakes of a program, not findings about data. `Config`, when a rule does not fit the type of its column.
+/// `Contract`, when the frame does not have the contract's columns and types, is of another
+/// partition, or holds pointers that are not of `inputs`: mistakes of a program, not findings about
+/// data. `Config`, when a rule does not fit the type of its column.
 pub fn validate(
     contract: &Contract,
     expectations: Option<&Expectations>,
@@ -103,22 +116,41 @@ pub fn validate(
 ) -> Result<Verdict> {
     let place = place(&candidate.dataset_id, &candidate.partition);
     let checked = check(contract, candidate, inputs).context(|| place.clone())?;
-    Ok(expectations::judge(checked, expectations, &place, previous_rows, is_sample))
+    Ok(expectations::judge(
+        checked,
+        expectations,
+        &place,
+        previous_rows,
+        is_sample,
+    ))
 }
 
-/// The rows of a table that are published if its totals allow it. Records with a blocking finding are left out: if an operator accepts the finding, they are
-/// quarantined.
+/// The rows of a table that are published if its totals allow it. Records with a blocking finding
+/// are left out: if an operator accepts the finding, they are quarantined.
 ///
 /// # Errors
 /// Those of [`validate`].
 pub fn passing(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<DataFrame> {
     let place = place(&candidate.dataset_id, &candidate.partition);
-    let blocking = candidate.issues.iter().filter(|issue| issue.severity == Severity::Block).filter_map(|issue| issue.record.clone());
+    let blocking = candidate
+        .issues
+        .iter()
+        .filter(|issue| issue.severity == Severity::Block)
+        .filter_map(|issue| issue.record.clone());
     let blocking: BTreeSet<String> = blocking.collect();
-    let frame = check(contract, candidate, inputs).context(|| place.clone())?.frame;
+    let frame = check(contract, candidate, inputs)
+        .context(|| place.clone())?
+        .frame;
     let record_ids = frame.column("record_id")?.str()?;
-    let is_kept: BooleanChunked = record_ids.iter().map(|record_id| Some(!record_id.is_some_and(|record_id| blocking.contains(record_id)))).collect();
-    Ok(if blocking.is_empty() { frame } else { frame.filter(&is_kept)? })
+    let is_kept: BooleanChunked = record_ids
+        .iter()
+        .map(|record_id| Some(!record_id.is_some_and(|record_id| blocking.contains(record_id))))
+        .collect();
+    Ok(if blocking.is_empty() {
+        frame
+    } else {
+        frame.filter(&is_kept)?
+    })
 }
 
 /// The split table before totals were looked at.
@@ -138,24 +170,48 @@ struct CheckedTable {
 }
 
 fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<CheckedTable> {
-    let Candidate { dataset_id, partition, frame, mut issues } = candidate;
+    let Candidate {
+        dataset_id,
+        partition,
+        frame,
+        mut issues,
+    } = candidate;
     if dataset_id != contract.dataset_id {
-        return Err(Error::contract(format!("the contract given is that of {}", contract.dataset_id)));
+        return Err(Error::contract(format!(
+            "the contract given is that of {}",
+            contract.dataset_id
+        )));
     }
     let frame = shape::conform(contract, frame, &partition, inputs)?;
     let mut notes = Vec::new();
     let distinct = keys::drop_repeated(contract, frame)?;
     let mut breaches = columns::check(contract, &distinct.frame)?;
     breaches.extend(keys::check(contract, &distinct)?);
-    let keys::Distinct { frame, dropped: repeated, is_rising, .. } = distinct;
+    let keys::Distinct {
+        frame,
+        dropped: repeated,
+        is_rising,
+        ..
+    } = distinct;
     let of_rules = invariants::check(contract, &frame, &breaches)?;
     breaches.extend(of_rules);
-    let (mut to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
+    let (mut to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches
+        .into_iter()
+        .partition(|breach| breach.severity == contract::Severity::Quarantine);
 
-    issues.sort_by(|a, b| (&a.record, &a.pointer, &a.code, &a.detail, &a.source_text).cmp(&(&b.record, &b.pointer, &b.code, &b.detail, &b.source_text)));
+    issues.sort_by(|a, b| {
+        (&a.record, &a.pointer, &a.code, &a.detail, &a.source_text).cmp(&(
+            &b.record,
+            &b.pointer,
+            &b.code,
+            &b.detail,
+            &b.source_text,
+        ))
+    });
     let mut quarantined = count_records(&issues);
     let mut is_kept = vec![true; frame.height()];
-    // In the order in which findings stand that are carried over: a record counts under the same rule tonight and tomorrow.
+    // In the order in which findings stand that are carried over: a record counts under the same
+    // rule tonight and tomorrow.
     to_quarantine.sort_by(|a, b| (a.row, &a.code).cmp(&(b.row, &b.code)));
     for breach in &to_quarantine {
         if std::mem::replace(&mut is_kept[breach.row], false) {
@@ -165,30 +221,80 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
 
     let blocking = blocking_details(&issues);
     let frame = warnings::fill(frame, &to_warn, &issues, &mut notes)?;
-    let mut quarantine: Vec<Issue> = issues.into_iter().filter(|issue| issue.severity == Severity::Quarantine).collect();
-    quarantine.extend(quarantine::issues_of(&dataset_id, &frame, to_quarantine, inputs)?);
-    quarantine.sort_by(|a, b| (&a.record, &a.code, &a.pointer, &a.detail).cmp(&(&b.record, &b.code, &b.pointer, &b.detail)));
+    let mut quarantine: Vec<Issue> = issues
+        .into_iter()
+        .filter(|issue| issue.severity == Severity::Quarantine)
+        .collect();
+    quarantine.extend(quarantine::issues_of(
+        &dataset_id,
+        &frame,
+        to_quarantine,
+        inputs,
+    )?);
+    quarantine.sort_by(|a, b| {
+        (&a.record, &a.code, &a.pointer, &a.detail)
+            .cmp(&(&b.record, &b.code, &b.pointer, &b.detail))
+    });
 
     let is_kept = BooleanChunked::from_slice("is_kept".into(), &is_kept);
-    let quarantined_pointers =
-        if is_kept.all() { Vec::new() } else { pointers(&frame.filter(&!&is_kept)?, POINTERS)?.into_iter().flatten().flatten().collect() };
-    let frame = if quarantined_pointers.is_empty() { frame } else { frame.filter(&is_kept)? };
-    let order = contract.sort_by.iter().map(String::as_str).chain(["record_id"]);
-    let frame = if is_rising { frame } else { frame.sort(order, SortMultipleOptions::default())? };
+    let quarantined_pointers = if is_kept.all() {
+        Vec::new()
+    } else {
+        pointers(&frame.filter(&!&is_kept)?, POINTERS)?
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect()
+    };
+    let frame = if quarantined_pointers.is_empty() {
+        frame
+    } else {
+        frame.filter(&is_kept)?
+    };
+    let order = contract
+        .sort_by
+        .iter()
+        .map(String::as_str)
+        .chain(["record_id"]);
+    let frame = if is_rising {
+        frame
+    } else {
+        frame.sort(order, SortMultipleOptions::default())?
+    };
     let warnings = warnings::count(&frame)?;
     let words = words::count(contract, &frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
     let is_empty = |column: &&Column| frame.height() > 0 && column.null_count() == frame.height();
-    let empty_columns = frame.columns().iter().filter(is_empty).map(|column| column.name().to_string()).collect();
-    Ok(CheckedTable { frame, quarantine, quarantined, warnings, notes, quarantined_pointers, repeated, blocking, empty_columns, words })
+    let empty_columns = frame
+        .columns()
+        .iter()
+        .filter(is_empty)
+        .map(|column| column.name().to_string())
+        .collect();
+    Ok(CheckedTable {
+        frame,
+        quarantine,
+        quarantined,
+        warnings,
+        notes,
+        quarantined_pointers,
+        repeated,
+        blocking,
+        empty_columns,
+        words,
+    })
 }
 
-/// Counts the records that decode and normalise set aside, each under its first rule. Findings on one record at one place of the source
-/// are one record; a finding that names neither is a record of its own.
+/// Counts the records that decode and normalise set aside, each under its first rule. Findings on
+/// one record at one place of the source are one record; a finding that names neither is a record
+/// of its own.
 fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    for issue in sorted_issues.iter().filter(|issue| issue.severity == Severity::Quarantine) {
+    for issue in sorted_issues
+        .iter()
+        .filter(|issue| issue.severity == Severity::Quarantine)
+    {
         let is_anonymous = issue.record.is_none() && issue.pointer.is_none();
         if is_anonymous || seen.insert((&issue.record, &issue.pointer)) {
             *counts.entry(issue.code.clone()).or_insert(0) += 1;
@@ -197,28 +303,51 @@ fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Says what blocks by itself, one text per code: a changed file breaks the same rule on every record.
+/// Says what blocks by itself, one text per code: a changed file breaks the same rule on every
+/// record.
 fn blocking_details(sorted_issues: &[Issue]) -> Vec<Refusal> {
     let mut by_code: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
-    for issue in sorted_issues.iter().filter(|issue| issue.severity == Severity::Block) {
+    for issue in sorted_issues
+        .iter()
+        .filter(|issue| issue.severity == Severity::Block)
+    {
         by_code.entry(&issue.code).or_default().push(issue);
     }
     let detail_of = |(code, issues): (&str, Vec<&Issue>)| {
-        let record = issues[0].record.as_deref().map_or_else(String::new, |record| format!(" {record}:"));
-        let others = if issues.len() > 1 { format!(" (and {} more findings of this kind)", issues.len() - 1) } else { String::new() };
-        Refusal { rule: code.to_owned(), message: format!("{code}:{record} {}{others}", issues[0].detail) }
+        let record = issues[0]
+            .record
+            .as_deref()
+            .map_or_else(String::new, |record| format!(" {record}:"));
+        let others = if issues.len() > 1 {
+            format!(" (and {} more findings of this kind)", issues.len() - 1)
+        } else {
+            String::new()
+        };
+        Refusal {
+            rule: code.to_owned(),
+            message: format!("{code}:{record} {}{others}", issues[0].detail),
+        }
     };
     by_code.into_iter().map(detail_of).collect()
 }
 
 /// `geo.zcta_metric vintage_year=2023`, or the dataset alone when it has no partitions.
 fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
-    std::iter::once(dataset_id.to_owned()).chain(partition.iter().map(|(column, value)| format!("{column}={value}"))).collect::<Vec<_>>().join(" ")
+    std::iter::once(dataset_id.to_owned())
+        .chain(
+            partition
+                .iter()
+                .map(|(column, value)| format!("{column}={value}")),
+        )
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Writes one cell for people: text in backticks, decimals with their point.
 fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Result<String> {
-    let scale = contract.column(name).map_or(0, |column| column.column_type.scale);
+    let scale = contract
+        .column(name)
+        .map_or(0, |column| column.column_type.scale);
     Ok(match frame.column(name)?.get(row)? {
         AnyValue::String(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
         AnyValue::StringOwned(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
@@ -228,8 +357,16 @@ fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Resul
 }
 
 /// Writes a key: `vintage_year 2023, zcta 90210`.
-fn show_key(contract: &Contract, frame: &DataFrame, names: &[String], row: usize) -> Result<String> {
-    let cells: Result<Vec<String>> = names.iter().map(|name| Ok(format!("{name} {}", show(contract, frame, name, row)?))).collect();
+fn show_key(
+    contract: &Contract,
+    frame: &DataFrame,
+    names: &[String],
+    row: usize,
+) -> Result<String> {
+    let cells: Result<Vec<String>> = names
+        .iter()
+        .map(|name| Ok(format!("{name} {}", show(contract, frame, name, row)?)))
+        .collect();
     Ok(cells?.join(", "))
 }
 
@@ -238,5 +375,9 @@ fn rows_where(mask: &BooleanChunked) -> Vec<usize> {
     if !mask.any() {
         return Vec::new();
     }
-    mask.iter().enumerate().filter(|(_, is_set)| *is_set == Some(true)).map(|(row, _)| row).collect()
+    mask.iter()
+        .enumerate()
+        .filter(|(_, is_set)| *is_set == Some(true))
+        .map(|(row, _)| row)
+        .collect()
 }

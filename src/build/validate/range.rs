@@ -1,4 +1,5 @@
-//! Which rows lie outside a column's bounds, and how bounds are said. Decimals are compared exactly, as whole units, dates by their years.
+//! Which rows lie outside a column's bounds, and how bounds are said. Decimals are compared
+//! exactly, as whole units, dates by their years.
 
 use polars::prelude::*;
 
@@ -6,62 +7,99 @@ use super::{Error, Physical, Result};
 use crate::normalise::few_texts;
 use pubdata_core::contract::{Column, Day, parse_decimal};
 
-/// The rows of a column of numbers or dates whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units,
-/// exactly; bounds of decimals carried as text are whole numbers, those of dates are years.
+/// The rows of a column of numbers or dates whose value lies outside the bounds; nulls lie inside.
+/// Decimals are compared as unscaled units, exactly; bounds of decimals carried as text are whole
+/// numbers, those of dates are years.
 ///
 /// # Errors
 /// `Config`, when the column holds neither.
-pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Option<f64>) -> Result<Vec<usize>> {
+pub fn rows_outside(
+    column: &Column,
+    cells: &Series,
+    min: Option<f64>,
+    max: Option<f64>,
+) -> Result<Vec<usize>> {
     match column.column_type.physical {
         Physical::Decimal if column.column_type.is_decimal_text() => {
             let scale = column.column_type.scale;
             let units = power_of_ten(scale);
             let low = min.map_or(i128::MIN, |bound| i128::from(up(bound)) * units as i128);
             let high = max.map_or(i128::MAX, |bound| i128::from(-up(-bound)) * units as i128);
-            Ok(rows_that(cells.str()?.iter(), |text| parse_decimal(text, scale).is_some_and(|value| !(low..=high).contains(&value))))
+            Ok(rows_that(cells.str()?.iter(), |text| {
+                parse_decimal(text, scale).is_some_and(|value| !(low..=high).contains(&value))
+            }))
         }
         Physical::Int32 => {
             let (low, high) = whole_bounds(min, max, 1.0);
-            Ok(numbers_outside(cells.i32()?, |value| (low..=high).contains(&i64::from(value))))
+            Ok(numbers_outside(cells.i32()?, |value| {
+                (low..=high).contains(&i64::from(value))
+            }))
         }
         Physical::Int64 | Physical::Decimal => {
             let (low, high) = whole_bounds(min, max, power_of_ten(column.column_type.scale));
-            Ok(numbers_outside(cells.i64()?, |value| (low..=high).contains(&value)))
+            Ok(numbers_outside(cells.i64()?, |value| {
+                (low..=high).contains(&value)
+            }))
         }
         Physical::Float64 => {
-            let (low, high) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
-            Ok(rows_that(cells.f64()?.iter(), |value| !(low..=high).contains(&value)))
+            let (low, high) = (
+                min.unwrap_or(f64::NEG_INFINITY),
+                max.unwrap_or(f64::INFINITY),
+            );
+            Ok(rows_that(cells.f64()?.iter(), |value| {
+                !(low..=high).contains(&value)
+            }))
         }
         Physical::Date => {
-            let (low, high) = (min.map_or(i32::MIN, |bound| up(bound) as i32), max.map_or(i32::MAX, |bound| -up(-bound) as i32));
+            let (low, high) = (
+                min.map_or(i32::MIN, |bound| up(bound) as i32),
+                max.map_or(i32::MAX, |bound| -up(-bound) as i32),
+            );
             let is_outside = |day: Day| !(low..=high).contains(&day.civil().0);
             Ok(match cells.dtype() {
-                DataType::Date => numbers_outside(cells.to_physical_repr().i32()?, |day| !is_outside(Day::from_number(day))),
+                DataType::Date => numbers_outside(cells.to_physical_repr().i32()?, |day| {
+                    !is_outside(Day::from_number(day))
+                }),
                 // What is no date is another rule's finding.
-                _ => rows_that(cells.str()?.iter(), |text| Day::from_iso(text.as_bytes()).is_some_and(is_outside)),
+                _ => rows_that(cells.str()?.iter(), |text| {
+                    Day::from_iso(text.as_bytes()).is_some_and(is_outside)
+                }),
             })
         }
-        other => Err(Error::config(format!("column `{}` is {other:?}: `min` and `max` are for numbers and dates", column.name))),
+        other => Err(Error::config(format!(
+            "column `{}` is {other:?}: `min` and `max` are for numbers and dates",
+            column.name
+        ))),
     }
 }
 
-/// The rows whose number is there and not between two bounds. Where the least and the greatest are, all are.
-fn numbers_outside<T: PolarsNumericType>(cells: &ChunkedArray<T>, is_inside: impl Fn(T::Native) -> bool) -> Vec<usize>
+/// The rows whose number is there and not between two bounds. Where the least and the greatest are,
+/// all are.
+fn numbers_outside<T: PolarsNumericType>(
+    cells: &ChunkedArray<T>,
+    is_inside: impl Fn(T::Native) -> bool,
+) -> Vec<usize>
 where
     ChunkedArray<T>: ChunkAgg<T::Native>,
 {
     match cells.min_max() {
-        Some((least, greatest)) if !(is_inside(least) && is_inside(greatest)) => rows_that(cells.iter(), |value| !is_inside(value)),
+        Some((least, greatest)) if !(is_inside(least) && is_inside(greatest)) => {
+            rows_that(cells.iter(), |value| !is_inside(value))
+        }
         _ => Vec::new(),
     }
 }
 
 /// Bounds as whole numbers of units.
 fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
-    (min.map_or(i64::MIN, |bound| up(bound * units)), max.map_or(i64::MAX, |bound| -up(-bound * units)))
+    (
+        min.map_or(i64::MIN, |bound| up(bound * units)),
+        max.map_or(i64::MAX, |bound| -up(-bound * units)),
+    )
 }
 
-/// The rows whose text is there and fulfils a condition. Where few texts differ each of them is looked at once, and mostly none fulfils it.
+/// The rows whose text is there and fulfils a condition. Where few texts differ each of them is
+/// looked at once, and mostly none fulfils it.
 pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
     match few_texts(cells) {
         Some(texts) if !texts.iter().any(|text| is_broken(text)) => Vec::new(),
@@ -70,8 +108,14 @@ pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Ve
 }
 
 /// The rows whose value is there and fulfils a condition.
-pub fn rows_that<T>(cells: impl Iterator<Item = Option<T>>, is_broken: impl Fn(T) -> bool) -> Vec<usize> {
-    cells.enumerate().filter_map(|(row, value)| value.is_some_and(&is_broken).then_some(row)).collect()
+pub fn rows_that<T>(
+    cells: impl Iterator<Item = Option<T>>,
+    is_broken: impl Fn(T) -> bool,
+) -> Vec<usize> {
+    cells
+        .enumerate()
+        .filter_map(|(row, value)| value.is_some_and(&is_broken).then_some(row))
+        .collect()
 }
 
 /// Says bounds in words: `between 0 and 100`.
@@ -90,7 +134,11 @@ pub fn decimal(units: i64, scale: i8) -> String {
     let sign = if units < 0 { "-" } else { "" };
     let digits = format!("{:0>width$}", units.unsigned_abs(), width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
-    if scale == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+    if scale == 0 {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{fraction}")
+    }
 }
 
 /// Ten to the scale of a decimal.
@@ -98,10 +146,15 @@ pub fn power_of_ten(scale: i8) -> f64 {
     10f64.powi(i32::from(scale))
 }
 
-/// The smallest integer not below a bound; a bound that misses an integer by binary rounding only is that integer.
+/// The smallest integer not below a bound; a bound that misses an integer by binary rounding only
+/// is that integer.
 fn up(bound: f64) -> i64 {
     let nearest = bound.round();
-    if (bound - nearest).abs() < 1e-6 { nearest as i64 } else { bound.ceil() as i64 }
+    if (bound - nearest).abs() < 1e-6 {
+        nearest as i64
+    } else {
+        bound.ceil() as i64
+    }
 }
 
 #[cfg(test)]
@@ -112,17 +165,33 @@ mod tests {
 
     #[test]
     fn numbers_beyond_either_bound_are_found_and_what_is_null_is_not() {
-        let outside = |numbers: &[Option<i32>]| numbers_outside(&Int32Chunked::new("numbers".into(), numbers), |number| (0..=10).contains(&number));
+        let outside = |numbers: &[Option<i32>]| {
+            numbers_outside(&Int32Chunked::new("numbers".into(), numbers), |number| {
+                (0..=10).contains(&number)
+            })
+        };
         assert_eq!(outside(&[Some(5), None, Some(11), Some(0)]), [2]);
         assert_eq!(outside(&[Some(10), Some(-1), None]), [1]);
         assert_eq!(outside(&[Some(-1), Some(12), Some(3)]), [0, 1]);
-        assert!(outside(&[Some(0), None, Some(10)]).is_empty() && outside(&[None, None]).is_empty() && outside(&[]).is_empty());
+        assert!(
+            outside(&[Some(0), None, Some(10)]).is_empty()
+                && outside(&[None, None]).is_empty()
+                && outside(&[]).is_empty()
+        );
     }
 
     #[test]
     fn each_row_of_a_broken_text_is_found_whether_few_texts_differ_or_many() {
-        let few = StringChunked::from_iter_options("few".into(), (0..10_000).map(|row| (row % 11 > 0).then_some(["good", "bad"][usize::from(row % 7 == 0)])));
-        let many = StringChunked::from_iter_values("many".into(), (0..10_000).map(|row| format!("{row} is {}", ["good", "bad"][usize::from(row % 7 == 0)])));
+        let few = StringChunked::from_iter_options(
+            "few".into(),
+            (0..10_000)
+                .map(|row| (row % 11 > 0).then_some(["good", "bad"][usize::from(row % 7 == 0)])),
+        );
+        let many = StringChunked::from_iter_values(
+            "many".into(),
+            (0..10_000)
+                .map(|row| format!("{row} is {}", ["good", "bad"][usize::from(row % 7 == 0)])),
+        );
         for cells in [&few, &many] {
             let is_bad = |text: &str| text.ends_with("bad");
             let rows = texts_that(cells, is_bad);

@@ -1,4 +1,5 @@
-//! Brings a built table into the form that its contract has, or refuses it: what is wrong here is the code or the contract, not the data.
+//! Brings a built table into the form that its contract has, or refuses it: what is wrong here is
+//! the code or the contract, not the data.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +9,79 @@ use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
 use crate::normalise::PointerRows;
 use crate::normalise::few_texts;
 
-/// Brings a frame into the contract's column order, with `warnings` filled in and `validation_status` left out.
+/// Brings a frame into the contract's column order, with `warnings` filled in and
+/// `validation_status` left out.
 ///
 /// # Errors
-/// `Contract`, naming each column that is missing, unknown or of another type, rows of another partition, and pointers that do not resolve.
-pub fn conform(contract: &Contract, frame: DataFrame, partition: &BTreeMap<String, String>, inputs: &Inputs) -> Result<DataFrame> {
+/// `Contract`, naming each column that is missing, unknown or of another type, rows of another
+/// partition, and pointers that do not resolve.
+pub fn conform(
+    contract: &Contract,
+    frame: DataFrame,
+    partition: &BTreeMap<String, String>,
+    inputs: &Inputs,
+) -> Result<DataFrame> {
     let mut problems = Vec::new();
     let mut columns = Vec::new();
-    for column in contract.columns.iter().filter(|column| column.name != "validation_status" && column.name != "warnings") {
+    for column in contract
+        .columns
+        .iter()
+        .filter(|column| column.name != "validation_status" && column.name != "warnings")
+    {
         let expected = frame_type(&column.column_type);
-        let is_dates = |found: &DataType| column.column_type.physical == Physical::Date && *found == DataType::Date;
+        let is_dates = |found: &DataType| {
+            column.column_type.physical == Physical::Date && *found == DataType::Date
+        };
         match frame.column(&column.name) {
-            Ok(found) if *found.dtype() == expected || is_dates(found.dtype()) => columns.push(found.clone()),
-            Ok(found) => problems.push(format!("column `{}` is {}, expected {expected}", column.name, found.dtype())),
+            Ok(found) if *found.dtype() == expected || is_dates(found.dtype()) => {
+                columns.push(found.clone())
+            }
+            Ok(found) => problems.push(format!(
+                "column `{}` is {}, expected {expected}",
+                column.name,
+                found.dtype()
+            )),
             Err(_) => problems.push(format!("column `{}` is missing", column.name)),
         }
     }
-    for name in frame.get_column_names().into_iter().filter(|name| contract.column(name).is_none()) {
+    for name in frame
+        .get_column_names()
+        .into_iter()
+        .filter(|name| contract.column(name).is_none())
+    {
         problems.push(format!("column `{name}` is not in the contract"));
     }
     let given = match frame.column("warnings") {
         Ok(found) if *found.dtype() == DataType::String => Some(found.str()?),
         Ok(found) => {
-            problems.push(format!("column `warnings` is {}, expected str", found.dtype()));
+            problems.push(format!(
+                "column `warnings` is {}, expected str",
+                found.dtype()
+            ));
             None
         }
         Err(_) => None,
     };
     if !partition.keys().eq(sorted(&contract.partition_by)) {
-        problems.push(format!("partition is by ({}), expected ({})", join(partition.keys()), join(contract.partition_by.iter())));
+        problems.push(format!(
+            "partition is by ({}), expected ({})",
+            join(partition.keys()),
+            join(contract.partition_by.iter())
+        ));
     }
     if !problems.is_empty() {
-        return Err(Error::contract(format!("the built table does not have the contract's form: {}", problems.join("; ")))
-            .hint("the pipeline's code and the file under schemas/ must say the same"));
+        return Err(Error::contract(format!(
+            "the built table does not have the contract's form: {}",
+            problems.join("; ")
+        ))
+        .hint("the pipeline's code and the file under schemas/ must say the same"));
     }
     let warnings = match given {
         Some(codes) if codes.null_count() == 0 => codes.clone(),
-        Some(codes) => StringChunked::from_iter_values("warnings".into(), codes.iter().map(Option::unwrap_or_default)),
+        Some(codes) => StringChunked::from_iter_values(
+            "warnings".into(),
+            codes.iter().map(Option::unwrap_or_default),
+        ),
         None => StringChunked::full("warnings".into(), "", frame.height()),
     };
     columns.push(warnings.into_column());
@@ -71,14 +108,22 @@ fn frame_type(column_type: &ColumnType) -> DataType {
 fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> Result<()> {
     for (name, value) in partition {
         let cells = frame.column(name)?.as_materialized_series();
-        if cells.dtype() == &DataType::String && cells.null_count() == 0 && few_texts(cells.str()?).is_some_and(|texts| texts.iter().all(|text| text == value))
+        if cells.dtype() == &DataType::String
+            && cells.null_count() == 0
+            && few_texts(cells.str()?).is_some_and(|texts| texts.iter().all(|text| text == value))
         {
             continue;
         }
         let texts = cells.unique()?.cast(&DataType::String)?;
-        let stranger = texts.str()?.iter().find(|text| *text != Some(value.as_str()));
+        let stranger = texts
+            .str()?
+            .iter()
+            .find(|text| *text != Some(value.as_str()));
         if let Some(text) = stranger {
-            return Err(Error::contract(format!("the built table of partition {name}={value} holds a row with {name} {}", text.unwrap_or("null"))));
+            return Err(Error::contract(format!(
+                "the built table of partition {name}={value} holds a row with {name} {}",
+                text.unwrap_or("null")
+            )));
         }
     }
     Ok(())
@@ -86,8 +131,13 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
 
 fn check_pointers(frame: &DataFrame, inputs: &Inputs) -> Result<()> {
     let pointers = PointerRows::of(frame.column(POINTERS)?.as_materialized_series())?;
-    match pointers.iter().position(|numbers| numbers.is_some_and(|numbers| !inputs.can_resolve(numbers))) {
-        Some(row) => Err(Error::contract(format!("row {row} holds source pointers that are not of this build's inputs"))),
+    match pointers
+        .iter()
+        .position(|numbers| numbers.is_some_and(|numbers| !inputs.can_resolve(numbers)))
+    {
+        Some(row) => Err(Error::contract(format!(
+            "row {row} holds source pointers that are not of this build's inputs"
+        ))),
         None => Ok(()),
     }
 }

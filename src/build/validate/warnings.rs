@@ -1,4 +1,5 @@
-//! Fills in the columns `warnings` and `validation_status`. A warning without a row to stand in becomes a note.
+//! Fills in the columns `warnings` and `validation_status`. A warning without a row to stand in
+//! becomes a note.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,20 +10,29 @@ use crate::normalise::DictionaryTexts;
 use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::issue::{Issue, Severity};
 
-/// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows' `warnings`: joined as lists are, sorted,
-/// each once. A warning about no row of the frame becomes a note; one about a row of a source that no record was made from is told by the account
-/// of the source's rows.
+/// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows'
+/// `warnings`: joined as lists are, sorted, each once. A warning about no row of the frame becomes
+/// a note; one about a row of a source that no record was made from is told by the account of the
+/// source's rows.
 ///
 /// # Errors
 /// `Format`, when the frame lacks `record_id` or `warnings`: a programming error.
-pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: &mut Vec<String>) -> Result<DataFrame> {
+pub fn fill(
+    mut frame: DataFrame,
+    breaches: &[Breach],
+    issues: &[Issue],
+    notes: &mut Vec<String>,
+) -> Result<DataFrame> {
     let mut found: HashMap<usize, Vec<&str>> = HashMap::new();
     for breach in breaches {
         found.entry(breach.row).or_default().push(&breach.code);
     }
     let mut by_record: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
     let mut without_row: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
-    for issue in issues.iter().filter(|issue| issue.severity == Severity::Warning) {
+    for issue in issues
+        .iter()
+        .filter(|issue| issue.severity == Severity::Warning)
+    {
         match &issue.record {
             Some(record) => by_record.entry(record).or_default().push(issue),
             None => without_row.entry(&issue.code).or_default().push(issue),
@@ -31,17 +41,31 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
     if !by_record.is_empty() {
         let mut met: BTreeSet<&str> = BTreeSet::new();
         for (row, record_id) in frame.column("record_id")?.str()?.iter().enumerate() {
-            if let Some((record, about)) = record_id.and_then(|record_id| by_record.get_key_value(record_id)) {
+            if let Some((record, about)) =
+                record_id.and_then(|record_id| by_record.get_key_value(record_id))
+            {
                 met.insert(record);
-                found.entry(row).or_default().extend(about.iter().map(|issue| issue.code.as_str()));
+                found
+                    .entry(row)
+                    .or_default()
+                    .extend(about.iter().map(|issue| issue.code.as_str()));
             }
         }
-        for issue in by_record.iter().filter(|(record, _)| !met.contains(*record)).flat_map(|(_, about)| about).filter(|issue| issue.pointer.is_none()) {
+        for issue in by_record
+            .iter()
+            .filter(|(record, _)| !met.contains(*record))
+            .flat_map(|(_, about)| about)
+            .filter(|issue| issue.pointer.is_none())
+        {
             without_row.entry(&issue.code).or_default().push(issue);
         }
     }
     for (code, about) in &without_row {
-        notes.push(format!("{code}: {} findings about no published record; first: {}", about.len(), about[0].detail));
+        notes.push(format!(
+            "{code}: {} findings about no published record; first: {}",
+            about.len(),
+            about[0].detail
+        ));
     }
     let given = frame.column("warnings")?.str()?;
     if found.is_empty() && given.iter().all(|codes| codes.is_some_and(is_sorted)) {
@@ -53,7 +77,12 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
         if codes.is_empty() && found.is_empty() {
             return String::new();
         }
-        let all: BTreeSet<&str> = codes.split(LIST_SEPARATOR).map(str::trim).filter(|code| !code.is_empty()).chain(found.iter().copied()).collect();
+        let all: BTreeSet<&str> = codes
+            .split(LIST_SEPARATOR)
+            .map(str::trim)
+            .filter(|code| !code.is_empty())
+            .chain(found.iter().copied())
+            .collect();
         all.into_iter().collect::<Vec<_>>().join(LIST_SEPARATOR)
     });
     let merged = StringChunked::from_iter_values("warnings".into(), merged);
@@ -64,7 +93,10 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
 /// Whether a list of codes is as it is published: sorted, each once.
 fn is_sorted(codes: &str) -> bool {
     let mut last = "";
-    codes.is_empty() || codes.split(LIST_SEPARATOR).all(|code| code == code.trim() && std::mem::replace(&mut last, code) < code)
+    codes.is_empty()
+        || codes
+            .split(LIST_SEPARATOR)
+            .all(|code| code == code.trim() && std::mem::replace(&mut last, code) < code)
 }
 
 /// Counts records by warning code.
@@ -73,7 +105,13 @@ fn is_sorted(codes: &str) -> bool {
 /// `Format`, when the frame lacks `warnings`: a programming error.
 pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
-    for codes in frame.column("warnings")?.str()?.iter().flatten().filter(|codes| !codes.is_empty()) {
+    for codes in frame
+        .column("warnings")?
+        .str()?
+        .iter()
+        .flatten()
+        .filter(|codes| !codes.is_empty())
+    {
         for code in codes.split(LIST_SEPARATOR) {
             match counts.get_mut(code) {
                 Some(count) => *count += 1,
@@ -90,9 +128,16 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 /// `Format`, when the frame lacks a column of the contract: a programming error.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
     let mut statuses = DictionaryTexts::with_capacity(frame.height());
-    let (passed, passed_with_warnings) = (statuses.add_value("passed"), statuses.add_value("passed_with_warnings"));
+    let (passed, passed_with_warnings) = (
+        statuses.add_value("passed"),
+        statuses.add_value("passed_with_warnings"),
+    );
     for codes in frame.column("warnings")?.str()?.iter() {
-        statuses.push_place(if codes.unwrap_or_default().is_empty() { passed } else { passed_with_warnings });
+        statuses.push_place(if codes.unwrap_or_default().is_empty() {
+            passed
+        } else {
+            passed_with_warnings
+        });
     }
     frame.with_column(statuses.finish("validation_status")?)?;
     Ok(frame.select(contract.columns.iter().map(|column| column.name.as_str()))?)

@@ -1,4 +1,5 @@
-//! Counts, for each coded column, the records that have a text of the publisher and how many of these texts have no known meaning.
+//! Counts, for each coded column, the records that have a text of the publisher and how many of
+//! these texts have no known meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +9,36 @@ use super::{Contract, Result};
 use pubdata_core::contract::{LIST_SEPARATOR, UNKNOWN_VALUES};
 use pubdata_store::{WordCounts, WordTally};
 
-/// Counts the words of the coded columns of a table, by column; nothing of columns without a text in any record.
+/// Counts the words of the coded columns of a table, by column; nothing of columns without a text
+/// in any record.
 ///
 /// # Errors
 /// `Format`, when the frame lacks a column of the contract: a programming error.
 pub fn count(contract: &Contract, frame: &DataFrame) -> Result<BTreeMap<String, WordCounts>> {
     let mut tally = WordTally::new(contract);
-    if !contract.columns.iter().any(|column| column.coded_from.is_some()) {
+    if !contract
+        .columns
+        .iter()
+        .any(|column| column.coded_from.is_some())
+    {
         return Ok(BTreeMap::new());
     }
-    for list in frame.column(UNKNOWN_VALUES)?.str()?.iter().flatten().filter(|list| !list.is_empty()) {
-        list.split(LIST_SEPARATOR).for_each(|item| tally.add_unknown(item));
+    for list in frame
+        .column(UNKNOWN_VALUES)?
+        .str()?
+        .iter()
+        .flatten()
+        .filter(|list| !list.is_empty())
+    {
+        list.split(LIST_SEPARATOR)
+            .for_each(|item| tally.add_unknown(item));
     }
-    for raw in contract.columns.iter().filter_map(|column| column.coded_from.as_deref()).collect::<BTreeSet<_>>() {
+    for raw in contract
+        .columns
+        .iter()
+        .filter_map(|column| column.coded_from.as_deref())
+        .collect::<BTreeSet<_>>()
+    {
         let texts = frame.column(raw)?;
         tally.add_texts(raw, (texts.len() - texts.null_count()) as u64);
     }

@@ -14,7 +14,8 @@ pub enum AddressKind {
     Unparsed,
 }
 
-/// The parts of an address, in their standard form; an empty text where there is none. Of a box or route, `number` is its number.
+/// The parts of an address, in their standard form; an empty text where there is none. Of a box or
+/// route, `number` is its number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
     pub kind: AddressKind,
@@ -34,7 +35,11 @@ pub struct Address {
 impl Address {
     /// The address on one line: `618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234`.
     pub fn normalized(&self) -> String {
-        let zip = if self.zip4.is_empty() { self.zip.clone() } else { format!("{}-{}", self.zip, self.zip4) };
+        let zip = if self.zip4.is_empty() {
+            self.zip.clone()
+        } else {
+            format!("{}-{}", self.zip, self.zip4)
+        };
         let place = joined(&[&self.state, &zip], " ");
         joined(&[&self.line(), &self.city, &place], ", ")
     }
@@ -47,17 +52,42 @@ impl Address {
             AddressKind::HighwayContract => "HC",
             AddressKind::Street | AddressKind::Unparsed => "",
         };
-        joined(&[kind, &self.number, &self.predirectional, &self.street, &self.suffix, &self.postdirectional, &self.unit_kind, &self.unit], " ")
+        joined(
+            &[
+                kind,
+                &self.number,
+                &self.predirectional,
+                &self.street,
+                &self.suffix,
+                &self.postdirectional,
+                &self.unit_kind,
+                &self.unit,
+            ],
+            " ",
+        )
     }
 
-    /// `number|predirectional|street|suffix|postdirectional|zip`, the unit apart; `None` for what is no street address.
+    /// `number|predirectional|street|suffix|postdirectional|zip`, the unit apart; `None` for what
+    /// is no street address.
     pub fn key(&self) -> Option<String> {
-        self.is_street().then(|| [&*self.number, &self.predirectional, &self.street, &self.suffix, &self.postdirectional, &self.zip].join("|"))
+        self.is_street().then(|| {
+            [
+                &*self.number,
+                &self.predirectional,
+                &self.street,
+                &self.suffix,
+                &self.postdirectional,
+                &self.zip,
+            ]
+            .join("|")
+        })
     }
 
-    /// `number|street|zip`, for a question that leaves out suffix or directionals; to be accepted only where one address answers it.
+    /// `number|street|zip`, for a question that leaves out suffix or directionals; to be accepted
+    /// only where one address answers it.
     pub fn loose_key(&self) -> Option<String> {
-        self.is_street().then(|| [&*self.number, &self.street, &self.zip].join("|"))
+        self.is_street()
+            .then(|| [&*self.number, &self.street, &self.zip].join("|"))
     }
 
     fn is_street(&self) -> bool {
@@ -66,12 +96,28 @@ impl Address {
 }
 
 fn joined(parts: &[&str], between: &str) -> String {
-    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(between)
+    parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join(between)
 }
 
-/// A city's name: upper case, without punctuation and `City of`, which is no part of it but in the City of Industry.
+/// A city's name: upper case, without punctuation and `City of`, which is no part of it but in the
+/// City of Industry.
 pub fn city(text: &str) -> String {
-    let plain: String = upper(text).chars().filter(|c| !super::is_apostrophe(*c)).map(|c| if c.is_alphanumeric() || c == '-' { c } else { ' ' }).collect();
+    let plain: String = upper(text)
+        .chars()
+        .filter(|c| !super::is_apostrophe(*c))
+        .map(|c| {
+            if c.is_alphanumeric() || c == '-' {
+                c
+            } else {
+                ' '
+            }
+        })
+        .collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     match words.as_slice() {
         ["CITY", "OF", "INDUSTRY"] => "CITY OF INDUSTRY".to_owned(),
@@ -80,10 +126,14 @@ pub fn city(text: &str) -> String {
     }
 }
 
-/// A city's name as it is compared: `St. Paul`, `ST PAUL` and `Saint Paul` are one, and so are `Winston-Salem` and `Winston Salem`.
+/// A city's name as it is compared: `St. Paul`, `ST PAUL` and `Saint Paul` are one, and so are
+/// `Winston-Salem` and `Winston Salem`.
 pub fn city_key(text: &str) -> String {
     let name = city(text);
-    let mut words: Vec<&str> = name.split([' ', '-']).filter(|word| !word.is_empty()).collect();
+    let mut words: Vec<&str> = name
+        .split([' ', '-'])
+        .filter(|word| !word.is_empty())
+        .collect();
     if let [first, _, ..] = words.as_mut_slice() {
         *first = match *first {
             "ST" => "SAINT",
@@ -96,7 +146,8 @@ pub fn city_key(text: &str) -> String {
     words.join(" ")
 }
 
-/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number.
+/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and
+/// `1234` from a spreadsheet that took it for a number.
 pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
@@ -106,16 +157,30 @@ pub fn zip(text: &str) -> Option<(String, Option<String>)> {
         None => (text, ""),
     };
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_digits(five) || !is_digits(four) || !(3..=5).contains(&five.len()) || !matches!(four.len(), 0 | 4) || five.bytes().all(|byte| byte == b'0') {
+    if !is_digits(five)
+        || !is_digits(four)
+        || !(3..=5).contains(&five.len())
+        || !matches!(four.len(), 0 | 4)
+        || five.bytes().all(|byte| byte == b'0')
+    {
         return None;
     }
-    Some((format!("{five:0>5}"), (!four.is_empty() && four != "0000").then(|| four.to_owned())))
+    Some((
+        format!("{five:0>5}"),
+        (!four.is_empty() && four != "0000").then(|| four.to_owned()),
+    ))
 }
 
-/// As [`zip`], of an address that is known to be in the country: of a second part that is not whole (`52244-190`, `32765--___`) nothing is kept. Elsewhere such a
-/// code is another's: `01310-100` is Brazilian.
+/// As [`zip`], of an address that is known to be in the country: of a second part that is not whole
+/// (`52244-190`, `32765--___`) nothing is kept. Elsewhere such a code is another's: `01310-100` is
+/// Brazilian.
 pub fn zip_in_country(text: &str) -> Option<(String, Option<String>)> {
-    let five = || text.trim().split_once('-').map(|(five, _)| five).filter(|five| five.len() == 5);
+    let five = || {
+        text.trim()
+            .split_once('-')
+            .map(|(five, _)| five)
+            .filter(|five| five.len() == 5)
+    };
     zip(text).or_else(|| zip(five()?))
 }
 
@@ -166,7 +231,10 @@ mod tests {
             ("1 EAST PROGRESS RD.", "1|E|PROGRESS|RD||"),
             ("110 N. SECOND STREET, UNIT 5", "110|N|2ND|ST||"),
             ("5 TWENTY-FIRST AVE", "5||21ST|AVE||"),
-            ("6409 DR MARTIN LUTHER KING STREET N", "6409||DR MARTIN LUTHER KING|ST|N|"),
+            (
+                "6409 DR MARTIN LUTHER KING STREET N",
+                "6409||DR MARTIN LUTHER KING|ST|N|",
+            ),
             ("201 BROADWAY", "201||BROADWAY|||"),
             ("10 AVENUE D", "10||AVENUE D|||"),
             ("10 AVE D", "10||AVENUE D|||"),
@@ -189,7 +257,10 @@ mod tests {
             ("8812 W PICO BLVD #211", "8812 W PICO BLVD UNIT 211"),
             ("2761 SATURN ST UNIT P", "2761 SATURN ST UNIT P"),
             ("111 W WASHINGTON SUITE 450", "111 W WASHINGTON STE 450"),
-            ("100 N BISCAYNE BLVD,SUITE 3000", "100 N BISCAYNE BLVD STE 3000"),
+            (
+                "100 N BISCAYNE BLVD,SUITE 3000",
+                "100 N BISCAYNE BLVD STE 3000",
+            ),
             ("60 NE 14TH ST APT# 1509", "60 NE 14TH ST APT 1509"),
             ("114 S 11TH ST 104", "114 S 11TH ST UNIT 104"),
             ("123 MAIN ST 2ND FLOOR", "123 MAIN ST FL 2"),
@@ -198,10 +269,19 @@ mod tests {
             ("12 FRONT ST", "12 FRONT ST"),
             ("12 SPACE PARK BLVD", "12 SPACE PARK BLVD"),
             ("123 MAIN ST BLDG 3 APT 5", "123 MAIN ST BLDG 3 APT 5"),
-            ("1150 NW 72ND AVE TOWER 1 STE 455 #13093", "1150 NW 72ND AVE TOWER 1 STE 455 13093"),
+            (
+                "1150 NW 72ND AVE TOWER 1 STE 455 #13093",
+                "1150 NW 72ND AVE TOWER 1 STE 455 13093",
+            ),
             ("6015 A PENNSYLVANIA AVE", "6015 PENNSYLVANIA AVE UNIT A"),
-            ("6081 W CENTER DR 202B-202C", "6081 W CENTER DR UNIT 202B-202C"),
-            ("9421 N SEPULVEDA BLVD 1-5", "9421 N SEPULVEDA BLVD UNIT 1-5"),
+            (
+                "6081 W CENTER DR 202B-202C",
+                "6081 W CENTER DR UNIT 202B-202C",
+            ),
+            (
+                "9421 N SEPULVEDA BLVD 1-5",
+                "9421 N SEPULVEDA BLVD UNIT 1-5",
+            ),
         ];
         for (line, normalized) in cases {
             assert_eq!(parse_street(line).normalized(), normalized, "{line}");
@@ -212,13 +292,28 @@ mod tests {
     #[test]
     fn units_are_split_off_as_written() {
         for (line, parts) in [
-            ("6081 W CENTER DR 202B-202C", Some(("6081 W CENTER DR", "202B-202C"))),
-            ("9421 N SEPULVEDA BLVD 1-5", Some(("9421 N SEPULVEDA BLVD", "1-5"))),
+            (
+                "6081 W CENTER DR 202B-202C",
+                Some(("6081 W CENTER DR", "202B-202C")),
+            ),
+            (
+                "9421 N SEPULVEDA BLVD 1-5",
+                Some(("9421 N SEPULVEDA BLVD", "1-5")),
+            ),
             ("724 S Sample Pl B", Some(("724 S Sample Pl", "B"))),
-            ("17416 PACIFIC AVE S SUITE B", Some(("17416 PACIFIC AVE S", "SUITE B"))),
+            (
+                "17416 PACIFIC AVE S SUITE B",
+                Some(("17416 PACIFIC AVE S", "SUITE B")),
+            ),
             ("12 Sample Way SE # 3", Some(("12 Sample Way SE", "# 3"))),
-            ("100 N BISCAYNE BLVD,SUITE 3000", Some(("100 N BISCAYNE BLVD", "SUITE 3000"))),
-            ("60 NE 14TH ST APT# 1509", Some(("60 NE 14TH ST", "APT# 1509"))),
+            (
+                "100 N BISCAYNE BLVD,SUITE 3000",
+                Some(("100 N BISCAYNE BLVD", "SUITE 3000")),
+            ),
+            (
+                "60 NE 14TH ST APT# 1509",
+                Some(("60 NE 14TH ST", "APT# 1509")),
+            ),
             ("6015 A PENNSYLVANIA AVE", None),
             ("5 STATE HWY 9", None),
             ("201 BROADWAY", None),
@@ -249,21 +344,35 @@ mod tests {
             ("P.O. Box 321", AddressKind::PoBox, "PO BOX 321"),
             ("POST OFFICE BOX 12-A", AddressKind::PoBox, "PO BOX 12-A"),
             ("RR 2 BOX 15", AddressKind::RuralRoute, "RR 2 BOX 15"),
-            ("Rural Route 2, Box 15", AddressKind::RuralRoute, "RR 2 BOX 15"),
+            (
+                "Rural Route 2, Box 15",
+                AddressKind::RuralRoute,
+                "RR 2 BOX 15",
+            ),
             ("HC 1 BOX 2", AddressKind::HighwayContract, "HC 1 BOX 2"),
             ("0 UNKNOWN", AddressKind::Unparsed, "0 UNKNOWN"),
-            ("MAIN ST & 5TH AVE", AddressKind::Unparsed, "MAIN ST 5TH AVE"),
+            (
+                "MAIN ST & 5TH AVE",
+                AddressKind::Unparsed,
+                "MAIN ST 5TH AVE",
+            ),
             ("", AddressKind::Unparsed, ""),
         ];
         for (line, kind, normalized) in cases {
             let address = parse_street(line);
-            assert_eq!((address.kind, address.normalized().as_str(), address.key()), (kind, normalized, None), "{line}");
+            assert_eq!(
+                (address.kind, address.normalized().as_str(), address.key()),
+                (kind, normalized, None),
+                "{line}"
+            );
         }
     }
 
     #[test]
     fn zip_codes() {
-        let whole = |five: &str, four: &str| Some((five.to_owned(), (!four.is_empty()).then(|| four.to_owned())));
+        let whole = |five: &str, four: &str| {
+            Some((five.to_owned(), (!four.is_empty()).then(|| four.to_owned())))
+        };
         for (text, expected) in [
             ("98273", whole("98273", "")),
             ("982450321", whole("98245", "0321")),
@@ -283,8 +392,19 @@ mod tests {
         ] {
             assert_eq!(zip(text), expected, "{text}");
         }
-        for (text, five) in [("52244-190", "52244"), ("32771--808", "32771"), ("32765--___", "32765"), ("33154- US", "33154"), ("1234-5", ""), ("FL", "")] {
-            assert_eq!(zip_in_country(text).map_or_else(String::new, |(five, _)| five), five, "{text}");
+        for (text, five) in [
+            ("52244-190", "52244"),
+            ("32771--808", "32771"),
+            ("32765--___", "32765"),
+            ("33154- US", "33154"),
+            ("1234-5", ""),
+            ("FL", ""),
+        ] {
+            assert_eq!(
+                zip_in_country(text).map_or_else(String::new, |(five, _)| five),
+                five,
+                "{text}"
+            );
             assert_eq!(zip(text), None, "{text}");
         }
         assert_eq!(zip_in_country("98273-1234"), whole("98273", "1234"));

@@ -4,10 +4,17 @@
 pub fn length(text: &[char]) -> Option<usize> {
     let is_local = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
     let local = text.iter().take_while(|c| is_local(c)).count();
-    let domain = text[local..].iter().skip(1).take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-')).count();
+    let domain = text[local..]
+        .iter()
+        .skip(1)
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-'))
+        .count();
     let end = local + 1 + domain;
     let has_gap = text[..local].windows(2).any(|pair| pair == ['.', '.']);
-    let is_address = !has_gap && text.first().is_some_and(|c| c.is_alphanumeric()) && text.get(local) == Some(&'@') && text[local + 1..end].contains(&'.');
+    let is_address = !has_gap
+        && text.first().is_some_and(|c| c.is_alphanumeric())
+        && text.get(local) == Some(&'@')
+        && text[local + 1..end].contains(&'.');
     is_address.then_some(end)
 }
 
@@ -28,10 +35,20 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_other_texts() {
-        for text in ["BARONWORLDINC@GMAIL.COM", "C/O a.b-c@example.co.uk, FL 3", "mail:x@y.org"] {
+        for text in [
+            "BARONWORLDINC@GMAIL.COM",
+            "C/O a.b-c@example.co.uk, FL 3",
+            "mail:x@y.org",
+        ] {
             assert!(is_in(text), "{text}");
         }
-        for text in ["LEO@WEST 34 STREET", "residence @ 5,940 SF.", "12 MAIN ST", "@home", ""] {
+        for text in [
+            "LEO@WEST 34 STREET",
+            "residence @ 5,940 SF.",
+            "12 MAIN ST",
+            "@home",
+            "",
+        ] {
             assert!(!is_in(text), "{text}");
         }
     }

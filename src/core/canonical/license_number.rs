@@ -2,7 +2,8 @@
 
 use super::upper;
 
-/// The number as it is shown: upper case, without blanks, `.` and `#`; dashes of all kinds are `-`; `*` and inner letters stay.
+/// The number as it is shown: upper case, without blanks, `.` and `#`; dashes of all kinds are `-`;
+/// `*` and inner letters stay.
 pub fn display(text: &str) -> String {
     upper(text)
         .chars()
@@ -14,13 +15,22 @@ pub fn display(text: &str) -> String {
         .collect()
 }
 
-/// The number as it is compared: without one of the board's `prefixes` (`LIC `, `CCB`) and without leading zeros.
+/// The number as it is compared: without one of the board's `prefixes` (`LIC `, `CCB`) and without
+/// leading zeros.
 pub fn normalized(text: &str, prefixes: &[String]) -> String {
     let shown = display(text);
-    let bare = prefixes.iter().filter_map(|prefix| shown.strip_prefix(&display(prefix))).map(|rest| rest.trim_start_matches('-')).find(|rest| !rest.is_empty());
+    let bare = prefixes
+        .iter()
+        .filter_map(|prefix| shown.strip_prefix(&display(prefix)))
+        .map(|rest| rest.trim_start_matches('-'))
+        .find(|rest| !rest.is_empty());
     let number = bare.unwrap_or(&shown);
     let significant = number.trim_start_matches('0');
-    if significant.is_empty() && !number.is_empty() { "0".to_owned() } else { significant.to_owned() }
+    if significant.is_empty() && !number.is_empty() {
+        "0".to_owned()
+    } else {
+        significant.to_owned()
+    }
 }
 
 #[cfg(test)]

@@ -5,30 +5,46 @@ use super::street::parse_street;
 use super::suffix::{directional, suffix};
 use super::{state, upper};
 
-/// Reads an address on one line: `618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234`, with or without commas. Without a comma before it, the city is what follows
-/// the first street suffix.
+/// Reads an address on one line: `618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234`, with
+/// or without commas. Without a comma before it, the city is what follows the first street suffix.
 pub fn parse_line(line: &str) -> Address {
     split_line(line).1
 }
 
 /// Reads city, state and ZIP Code where they stand apart from the street: `RUSTON,WA 98407`.
 pub fn parse_place(place: &str) -> Address {
-    Address { kind: AddressKind::Unparsed, street: String::new(), ..parse_line(&format!("-, {place}")) }
+    Address {
+        kind: AddressKind::Unparsed,
+        street: String::new(),
+        ..parse_line(&format!("-, {place}"))
+    }
 }
 
-/// As [`parse_line`], and before it the words of the street line as they are written, the unit included.
+/// As [`parse_line`], and before it the words of the street line as they are written, the unit
+/// included.
 pub fn split_line(line: &str) -> (String, Address) {
-    let mut segments: Vec<Vec<&str>> =
-        line.split(',').map(|segment| segment.split_whitespace().collect::<Vec<_>>()).filter(|segment| !segment.is_empty()).collect();
-    if segments
-        .last()
-        .is_some_and(|last| matches!(upper(&last.join(" ")).replace('.', "").as_str(), "USA" | "US" | "UNITED STATES" | "UNITED STATES OF AMERICA"))
-    {
+    let mut segments: Vec<Vec<&str>> = line
+        .split(',')
+        .map(|segment| segment.split_whitespace().collect::<Vec<_>>())
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    if segments.last().is_some_and(|last| {
+        matches!(
+            upper(&last.join(" ")).replace('.', "").as_str(),
+            "USA" | "US" | "UNITED STATES" | "UNITED STATES OF AMERICA"
+        )
+    }) {
         segments.pop();
     }
     let (mut zip5, mut zip4) = (String::new(), String::new());
     let is_number_alone = segments.len() == 1 && segments[0].len() == 1;
-    if !is_number_alone && let Some((five, four)) = segments.last().and_then(|last| last.last()).filter(|word| word.len() >= 5).and_then(|word| zip(word)) {
+    if !is_number_alone
+        && let Some((five, four)) = segments
+            .last()
+            .and_then(|last| last.last())
+            .filter(|word| word.len() >= 5)
+            .and_then(|word| zip(word))
+    {
         (zip5, zip4) = (five, four.unwrap_or_default());
         drop_last_words(&mut segments, 1);
     }
@@ -43,14 +59,23 @@ pub fn split_line(line: &str) -> (String, Address) {
     }
     let street: Vec<String> = segments.iter().map(|segment| segment.join(" ")).collect();
     let street = street.join(" ");
-    let address = Address { city: city(&place), state, zip: zip5, zip4, ..parse_street(&street) };
+    let address = Address {
+        city: city(&place),
+        state,
+        zip: zip5,
+        zip4,
+        ..parse_street(&street)
+    };
     (street, address)
 }
 
-/// Takes the state off the end. A name in full (`New York`) is one only before a ZIP Code or behind a city.
+/// Takes the state off the end. A name in full (`New York`) is one only before a ZIP Code or behind
+/// a city.
 fn take_state(segments: &mut Vec<Vec<&str>>, has_zip: bool) -> String {
     let count = segments.len();
-    let Some(last) = segments.last() else { return String::new() };
+    let Some(last) = segments.last() else {
+        return String::new();
+    };
     for length in (1..=last.len().min(4)).rev() {
         let text = last[last.len() - length..].join(" ");
         let is_whole_address = count == 1 && length == last.len();
@@ -76,25 +101,44 @@ fn drop_last_words(segments: &mut Vec<Vec<&str>>, words: usize) {
     }
 }
 
-/// Types of streets whose word is rarely part of a name. `BAY` and `PARK` are types too, but in `KANEOHE BAY DR` and `PARK RIDGE ST` a part of the name.
-const PLAIN_TYPES: &[&str] = &["AVE", "BLVD", "CIR", "CT", "DR", "HWY", "LN", "LOOP", "PKWY", "PL", "RD", "ST", "TER", "WAY"];
+/// Types of streets whose word is rarely part of a name. `BAY` and `PARK` are types too, but in
+/// `KANEOHE BAY DR` and `PARK RIDGE ST` a part of the name.
+const PLAIN_TYPES: &[&str] = &[
+    "AVE", "BLVD", "CIR", "CT", "DR", "HWY", "LN", "LOOP", "PKWY", "PL", "RD", "ST", "TER", "WAY",
+];
 
-/// Where the street ends in a line without commas: behind the first suffix that has a name before it, a plain type before others, and the directional and unit
-/// that follow.
+/// Where the street ends in a line without commas: behind the first suffix that has a name before
+/// it, a plain type before others, and the directional and unit that follow.
 fn street_end(words: &[&str]) -> Option<usize> {
-    let spelled: Vec<String> = words.iter().map(|word| upper(word).replace('.', "")).collect();
-    let has_name = |place: usize| spelled[1..place].iter().any(|word| directional(word).is_none());
-    let is_plain = |place: usize| suffix(&spelled[place]).is_some_and(|short| PLAIN_TYPES.contains(&short));
-    let first = (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))?;
+    let spelled: Vec<String> = words
+        .iter()
+        .map(|word| upper(word).replace('.', ""))
+        .collect();
+    let has_name = |place: usize| {
+        spelled[1..place]
+            .iter()
+            .any(|word| directional(word).is_none())
+    };
+    let is_plain =
+        |place: usize| suffix(&spelled[place]).is_some_and(|short| PLAIN_TYPES.contains(&short));
+    let first =
+        (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))?;
     // Behind two words that are no suffix begins the city.
-    let plain = (first..words.len()).take_while(|&place| place < first + 3).find(|&place| is_plain(place));
+    let plain = (first..words.len())
+        .take_while(|&place| place < first + 3)
+        .find(|&place| is_plain(place));
     let mut end = plain.unwrap_or(first) + 1;
-    let is_numbered = |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
-    if spelled.get(end).is_some_and(|word| word.len() <= 2 && directional(word).is_some()) {
+    let is_numbered =
+        |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
+    if spelled
+        .get(end)
+        .is_some_and(|word| word.len() <= 2 && directional(word).is_some())
+    {
         end += 1;
     }
     while let Some(word) = spelled.get(end) {
-        let designates = super::suffix::numbered_unit(word).is_some() && spelled.get(end + 1).is_some_and(is_numbered);
+        let designates = super::suffix::numbered_unit(word).is_some()
+            && spelled.get(end + 1).is_some_and(is_numbered);
         match (designates, is_numbered(word) || word.starts_with('#')) {
             (true, _) => end += 2,
             (false, true) => end += 1,
@@ -119,7 +163,16 @@ mod tests {
             ("", "", "", ""),
         ] {
             let place = parse_place(text);
-            assert_eq!((place.city.as_str(), place.state.as_str(), place.zip.as_str(), place.key()), (city, state, zip, None), "{text}");
+            assert_eq!(
+                (
+                    place.city.as_str(),
+                    place.state.as_str(),
+                    place.zip.as_str(),
+                    place.key()
+                ),
+                (city, state, zip, None),
+                "{text}"
+            );
         }
     }
 
@@ -127,7 +180,10 @@ mod tests {
     fn street_lines_are_split_off_as_written() {
         for (line, street) in [
             ("6010 E Example Cir Anaheim, Ca 92899", "6010 E Example Cir"),
-            ("618  EXAMPLE ST  , SAN JOSE CA 95199-1234", "618 EXAMPLE ST"),
+            (
+                "618  EXAMPLE ST  , SAN JOSE CA 95199-1234",
+                "618 EXAMPLE ST",
+            ),
             ("141 W ELVERTA RD, ELVERTA, CA 95626", "141 W ELVERTA RD"),
         ] {
             assert_eq!(split_line(line).0, street, "{line}");
@@ -137,20 +193,53 @@ mod tests {
     #[test]
     fn whole_lines() {
         let cases = [
-            ("618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234", "618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234"),
-            ("618 W ELMIRA ST, City of San Antonio, TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
-            ("618 West Elmira Street, San Antonio TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
-            ("618 W Elmira St San Antonio TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
-            ("114 S 11th St Apt 104 Nashville TN", "114 S 11TH ST APT 104, NASHVILLE, TN"),
-            ("435 West 50th Street, New York, New York 10019, USA", "435 W 50TH ST, NEW YORK, NY 10019"),
+            (
+                "618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234",
+                "618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234",
+            ),
+            (
+                "618 W ELMIRA ST, City of San Antonio, TX 78212",
+                "618 W ELMIRA ST, SAN ANTONIO, TX 78212",
+            ),
+            (
+                "618 West Elmira Street, San Antonio TX 78212",
+                "618 W ELMIRA ST, SAN ANTONIO, TX 78212",
+            ),
+            (
+                "618 W Elmira St San Antonio TX 78212",
+                "618 W ELMIRA ST, SAN ANTONIO, TX 78212",
+            ),
+            (
+                "114 S 11th St Apt 104 Nashville TN",
+                "114 S 11TH ST APT 104, NASHVILLE, TN",
+            ),
+            (
+                "435 West 50th Street, New York, New York 10019, USA",
+                "435 W 50TH ST, NEW YORK, NY 10019",
+            ),
             ("435 West 50th Street, New York", "435 W 50TH ST, NEW YORK"),
-            ("435 West 50th Street, New York, NY, 10019", "435 W 50TH ST, NEW YORK, NY 10019"),
-            ("110 N. SECOND STREET, UNIT 5, WEST DUNDEE, IL 60118", "110 N 2ND ST UNIT 5, WEST DUNDEE, IL 60118"),
+            (
+                "435 West 50th Street, New York, NY, 10019",
+                "435 W 50TH ST, NEW YORK, NY 10019",
+            ),
+            (
+                "110 N. SECOND STREET, UNIT 5, WEST DUNDEE, IL 60118",
+                "110 N 2ND ST UNIT 5, WEST DUNDEE, IL 60118",
+            ),
             ("618 W ELMIRA ST 78212", "618 W ELMIRA ST, 78212"),
-            ("PO Box 427, Oroville, WA 98844", "PO BOX 427, OROVILLE, WA 98844"),
+            (
+                "PO Box 427, Oroville, WA 98844",
+                "PO BOX 427, OROVILLE, WA 98844",
+            ),
             ("201 BROADWAY, NASHVILLE, TN", "201 BROADWAY, NASHVILLE, TN"),
-            ("44-329A KANEOHE BAY DR Kaneohe 96744", "44-329A KANEOHE BAY DR, KANEOHE, 96744"),
-            ("92-395 WAIOMEA ST Kapolei 96707", "92-395 WAIOMEA ST, KAPOLEI, 96707"),
+            (
+                "44-329A KANEOHE BAY DR Kaneohe 96744",
+                "44-329A KANEOHE BAY DR, KANEOHE, 96744",
+            ),
+            (
+                "92-395 WAIOMEA ST Kapolei 96707",
+                "92-395 WAIOMEA ST, KAPOLEI, 96707",
+            ),
         ];
         for (line, normalized) in cases {
             assert_eq!(parse_line(line).normalized(), normalized, "{line}");

@@ -29,7 +29,12 @@ impl Person {
     /// The name in the order in which it is spoken: `GEROLD J TESTON II`.
     pub fn in_order(&self) -> String {
         let parts = [&self.first, &self.middle, &self.last, &self.suffix];
-        parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
+        parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -40,7 +45,8 @@ pub enum Order {
     LastFirst,
     /// `GEROLD J TESTON II`
     FirstLast,
-    /// 20 characters of last name, 14 of first name, then initials: `VALENCIA            KATHERINE     A`
+    /// 20 characters of last name, 14 of first name, then initials: `VALENCIA            KATHERINE
+    /// A`
     Columns,
 }
 
@@ -49,24 +55,49 @@ struct LegalForm {
     short: &'static str,
     /// How it is written, the longest first.
     spellings: &'static [&'static str],
-    /// Whether the registries of states know it. A word like `SA` or `SE` is as likely a person's name: such forms count only where names of companies are searched for.
+    /// Whether the registries of states know it. A word like `SA` or `SE` is as likely a person's
+    /// name: such forms count only where names of companies are searched for.
     is_domestic: bool,
 }
 
 const fn domestic(short: &'static str, spellings: &'static [&'static str]) -> LegalForm {
-    LegalForm { short, spellings, is_domestic: true }
+    LegalForm {
+        short,
+        spellings,
+        is_domestic: true,
+    }
 }
 
 const fn foreign(short: &'static str, spellings: &'static [&'static str]) -> LegalForm {
-    LegalForm { short, spellings, is_domestic: false }
+    LegalForm {
+        short,
+        spellings,
+        is_domestic: false,
+    }
 }
 
 /// Legal forms, longest first.
 const LEGAL_FORMS: &[LegalForm] = &[
     domestic("LLLP", &["LIMITED LIABILITY LIMITED PARTNERSHIP", "LLLP"]),
-    domestic("PLLC", &["PROFESSIONAL LIMITED LIABILITY COMPANY", "PROFESSIONAL LIMITED LIABILITY CO", "PLLC"]),
+    domestic(
+        "PLLC",
+        &[
+            "PROFESSIONAL LIMITED LIABILITY COMPANY",
+            "PROFESSIONAL LIMITED LIABILITY CO",
+            "PLLC",
+        ],
+    ),
     domestic("LLP", &["LIMITED LIABILITY PARTNERSHIP", "LLP"]),
-    domestic("LLC", &["LIMITED LIABILITY COMPANY", "LIMITED LIABILITY CO", "LTD LIABILITY COMPANY", "LTD LIABILITY CO", "LLC"]),
+    domestic(
+        "LLC",
+        &[
+            "LIMITED LIABILITY COMPANY",
+            "LIMITED LIABILITY CO",
+            "LTD LIABILITY COMPANY",
+            "LTD LIABILITY CO",
+            "LLC",
+        ],
+    ),
     domestic("LP", &["LIMITED PARTNERSHIP", "LP"]),
     domestic("LC", &["LIMITED COMPANY", "LC"]),
     domestic("PC", &["PROFESSIONAL CORPORATION", "PC"]),
@@ -109,13 +140,26 @@ const STATUS_WORDS: &[&str] = &[
     "RELINQUISHED",
 ];
 
-const MONTHS: &[&str] = &["JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"];
+const MONTHS: &[&str] = &[
+    "JANUARY",
+    "FEBRUARY",
+    "MARCH",
+    "APRIL",
+    "MAY",
+    "JUNE",
+    "JULY",
+    "AUGUST",
+    "SEPTEMBER",
+    "OCTOBER",
+    "NOVEMBER",
+    "DECEMBER",
+];
 
 /// `I` and `V` are left out: they are initials far more often than the first or fifth of a name.
 const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "2ND", "3RD", "4TH", "ESQ"];
 
-/// A business name as it is compared: upper case, `&` as `AND`, without punctuation and a leading `THE`, single letters joined (`L L C`), the designator at the end in its
-/// short form.
+/// A business name as it is compared: upper case, `&` as `AND`, without punctuation and a leading
+/// `THE`, single letters joined (`L L C`), the designator at the end in its short form.
 pub fn organization(text: &str) -> OrganizationName {
     let mut words = joined_letters(plain_words(&upper(split_status(text).0)));
     if words.len() > 1 && words[0] == "THE" {
@@ -123,25 +167,41 @@ pub fn organization(text: &str) -> OrganizationName {
     }
     let Some((designator, length)) = trailing_designator(&words) else {
         let name = words.join(" ");
-        return OrganizationName { normalized: name.clone(), core: name, designator: None };
+        return OrganizationName {
+            normalized: name.clone(),
+            core: name,
+            designator: None,
+        };
     };
     words.truncate(words.len() - length);
-    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` are one name: designators before the last are shortened and stay.
+    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` are one name: designators
+    // before the last are shortened and stay.
     if let Some((inner, length)) = trailing_designator(&words) {
         words.truncate(words.len() - length);
         words.push(inner.to_owned());
     }
     let core = words.join(" ");
-    OrganizationName { normalized: format!("{core} {designator}"), core, designator: Some(designator) }
+    OrganizationName {
+        normalized: format!("{core} {designator}"),
+        core,
+        designator: Some(designator),
+    }
 }
 
-/// Cuts what a registry appends to the name of an entity that ended: `("ACME, INC.", Some("Dissolved July 1, 2010"))`.
+/// Cuts what a registry appends to the name of an entity that ended: `("ACME, INC.",
+/// Some("Dissolved July 1, 2010"))`.
 pub fn split_status(text: &str) -> (&str, Option<&str>) {
     for (comma, _) in text.match_indices(',') {
         let status = text[comma + 1..].trim();
-        let mut words = status.split_whitespace().map(|word| word.trim_matches(',').to_uppercase());
-        let is_status = words.next().is_some_and(|word| STATUS_WORDS.contains(&word.as_str()))
-            && words.next().is_some_and(|word| MONTHS.contains(&word.as_str()))
+        let mut words = status
+            .split_whitespace()
+            .map(|word| word.trim_matches(',').to_uppercase());
+        let is_status = words
+            .next()
+            .is_some_and(|word| STATUS_WORDS.contains(&word.as_str()))
+            && words
+                .next()
+                .is_some_and(|word| MONTHS.contains(&word.as_str()))
             && words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
         if is_status {
             return (text[..comma].trim(), Some(status));
@@ -150,14 +210,19 @@ pub fn split_status(text: &str) -> (&str, Option<&str>) {
     (text.trim(), None)
 }
 
-/// The parts of a person's name; `None` where there is no letter. A comma always ends the last name; without one, `order` says what comes first.
+/// The parts of a person's name; `None` where there is no letter. A comma always ends the last
+/// name; without one, `order` says what comes first.
 pub fn person(text: &str, order: Order) -> Option<Person> {
     if !text.chars().any(char::is_alphabetic) {
         return None;
     }
     if order == Order::Columns {
         let characters: Vec<char> = text.chars().collect();
-        let column = |from: usize, to: usize| -> String { characters[from.min(characters.len())..to.min(characters.len())].iter().collect() };
+        let column = |from: usize, to: usize| -> String {
+            characters[from.min(characters.len())..to.min(characters.len())]
+                .iter()
+                .collect()
+        };
         let given = format!("{} {}", column(20, 34), column(34, usize::MAX));
         return Some(assemble(&column(0, 20), &given));
     }
@@ -169,7 +234,11 @@ pub fn person(text: &str, order: Order) -> Option<Person> {
         return Some(assemble(words[0], ""));
     }
     if order == Order::LastFirst {
-        let last = if words.len() > 2 && is_suffix(words[1]) { words.drain(..2).collect::<Vec<_>>().join(" ") } else { words.remove(0).to_owned() };
+        let last = if words.len() > 2 && is_suffix(words[1]) {
+            words.drain(..2).collect::<Vec<_>>().join(" ")
+        } else {
+            words.remove(0).to_owned()
+        };
         return Some(assemble(&last, &words.join(" ")));
     }
     let suffix = words.pop_if(|word| is_suffix(word)).unwrap_or_default();
@@ -177,14 +246,29 @@ pub fn person(text: &str, order: Order) -> Option<Person> {
     Some(assemble(&format!("{last} {suffix}"), &words.join(" ")))
 }
 
-/// The words of a name, for search: as [`organization`] makes them, accents dropped, nothing cut or joined but single letters.
+/// The words of a name, for search: as [`organization`] makes them, accents dropped, nothing cut or
+/// joined but single letters.
 pub fn words(text: &str) -> Vec<String> {
     let upper = match text.is_ascii() {
         true => upper(text),
-        false => upper(&text.nfkd().filter(|c| !is_combining_mark(*c)).collect::<String>()),
+        false => upper(
+            &text
+                .nfkd()
+                .filter(|c| !is_combining_mark(*c))
+                .collect::<String>(),
+        ),
     };
     // Letters that are no letter with a mark.
-    let plain = if upper.is_ascii() { upper } else { upper.replace('Æ', "AE").replace('Œ', "OE").replace('Ø', "O").replace('Ł', "L").replace('Đ', "D") };
+    let plain = if upper.is_ascii() {
+        upper
+    } else {
+        upper
+            .replace('Æ', "AE")
+            .replace('Œ', "OE")
+            .replace('Ø', "O")
+            .replace('Ł', "L")
+            .replace('Đ', "D")
+    };
     joined_letters(plain_words(&plain))
 }
 
@@ -211,15 +295,17 @@ pub enum Forms {
     OfAnyCountry,
 }
 
-/// A name as it is searched for: its [`words`] without a leading `THE`, and apart from them all legal forms that it ends in. A name that is nothing but
-/// legal forms keeps its first word.
+/// A name as it is searched for: its [`words`] without a leading `THE`, and apart from them all
+/// legal forms that it ends in. A name that is nothing but legal forms keeps its first word.
 pub fn searched(text: &str, forms: Forms) -> SearchedName {
     let mut words = words(split_status(text).0);
     if words.len() > 1 && words[0] == "THE" {
         words.remove(0);
     }
     let mut found: Vec<&str> = Vec::new();
-    while let Some((form, length)) = trailing_form(&words, |form| form.is_domestic || forms == Forms::OfAnyCountry) {
+    while let Some((form, length)) = trailing_form(&words, |form| {
+        form.is_domestic || forms == Forms::OfAnyCountry
+    }) {
         found.insert(0, form);
         words.truncate(words.len() - length);
     }
@@ -227,24 +313,38 @@ pub fn searched(text: &str, forms: Forms) -> SearchedName {
     while words.len() > 1 && !found.is_empty() && words.last().is_some_and(|word| word == "AND") {
         words.pop();
     }
-    SearchedName { core: words.join(" "), form: found.join(" ") }
+    SearchedName {
+        core: words.join(" "),
+        form: found.join(" "),
+    }
 }
 
 /// Whether a word is a legal form in any spelling.
 pub fn is_legal_form(word: &str) -> bool {
-    LEGAL_FORMS.iter().any(|form| form.spellings.contains(&word))
+    LEGAL_FORMS
+        .iter()
+        .any(|form| form.spellings.contains(&word))
 }
 
 /// Whether a word is how someone begins to write a legal form, in any spelling.
 pub fn begins_legal_form(word: &str, short: &str) -> bool {
-    LEGAL_FORMS.iter().any(|form| form.short == short && form.spellings.iter().any(|spelling| spelling.starts_with(word)))
+    LEGAL_FORMS.iter().any(|form| {
+        form.short == short
+            && form
+                .spellings
+                .iter()
+                .any(|spelling| spelling.starts_with(word))
+    })
 }
 
 /// Last and given names with the suffix taken out of either.
 fn assemble(last: &str, given: &str) -> Person {
     let mut suffix = "";
     let mut last: Vec<&str> = last.split_whitespace().collect();
-    let mut given: Vec<&str> = given.split([' ', '\t', ',']).filter(|word| !word.is_empty()).collect();
+    let mut given: Vec<&str> = given
+        .split([' ', '\t', ','])
+        .filter(|word| !word.is_empty())
+        .collect();
     for words in [&mut last, &mut given] {
         if words.len() > 1 || (words.len() == 1 && suffix.is_empty()) {
             let keep = usize::from(!suffix.is_empty());
@@ -253,8 +353,17 @@ fn assemble(last: &str, given: &str) -> Person {
             }
         }
     }
-    let middle = if given.is_empty() { String::new() } else { given[1..].join(" ") };
-    Person { first: given.first().copied().unwrap_or_default().to_owned(), middle, last: last.join(" "), suffix: suffix.trim_end_matches('.').to_owned() }
+    let middle = if given.is_empty() {
+        String::new()
+    } else {
+        given[1..].join(" ")
+    };
+    Person {
+        first: given.first().copied().unwrap_or_default().to_owned(),
+        middle,
+        last: last.join(" "),
+        suffix: suffix.trim_end_matches('.').to_owned(),
+    }
 }
 
 fn is_suffix(word: &str) -> bool {
@@ -292,20 +401,33 @@ fn joined_letters(words: Vec<String>) -> Vec<String> {
     joined
 }
 
-/// The designator a name ends in and how many words it is; a name that is nothing but a designator keeps it as its name.
+/// The designator a name ends in and how many words it is; a name that is nothing but a designator
+/// keeps it as its name.
 fn trailing_designator(words: &[String]) -> Option<(&'static str, usize)> {
     trailing_form(words, |form| form.is_domestic)
 }
 
-fn trailing_form(words: &[String], counts: impl Fn(&LegalForm) -> bool) -> Option<(&'static str, usize)> {
+fn trailing_form(
+    words: &[String],
+    counts: impl Fn(&LegalForm) -> bool,
+) -> Option<(&'static str, usize)> {
     let last = words.last()?;
-    LEGAL_FORMS.iter().filter(|form| counts(form)).find_map(|form| {
-        form.spellings.iter().filter(|spelling| spelling.ends_with(last.as_str())).find_map(|spelling| {
-            let length = spelling.split(' ').count();
-            let ends = words.len() > length && spelling.split(' ').eq(words[words.len() - length..].iter().map(String::as_str));
-            ends.then_some((form.short, length))
+    LEGAL_FORMS
+        .iter()
+        .filter(|form| counts(form))
+        .find_map(|form| {
+            form.spellings
+                .iter()
+                .filter(|spelling| spelling.ends_with(last.as_str()))
+                .find_map(|spelling| {
+                    let length = spelling.split(' ').count();
+                    let ends = words.len() > length
+                        && spelling
+                            .split(' ')
+                            .eq(words[words.len() - length..].iter().map(String::as_str));
+                    ends.then_some((form.short, length))
+                })
         })
-    })
 }
 
 #[cfg(test)]
@@ -321,57 +443,196 @@ mod tests {
     #[test]
     fn organizations() {
         let cases = [
-            ("ACE 1 ENTERPRISES LLC", "ACE 1 ENTERPRISES LLC", "ACE 1 ENTERPRISES", Some("LLC")),
-            ("NADIA DUMMWOOD CONTRACTOR", "NADIA DUMMWOOD CONTRACTOR", "NADIA DUMMWOOD CONTRACTOR", None),
-            ("ADJUSTABLE FORMS, INC.", "ADJUSTABLE FORMS INC", "ADJUSTABLE FORMS", Some("INC")),
-            ("435 WEST 50TH STREET LLC", "435 WEST 50TH STREET LLC", "435 WEST 50TH STREET", Some("LLC")),
+            (
+                "ACE 1 ENTERPRISES LLC",
+                "ACE 1 ENTERPRISES LLC",
+                "ACE 1 ENTERPRISES",
+                Some("LLC"),
+            ),
+            (
+                "NADIA DUMMWOOD CONTRACTOR",
+                "NADIA DUMMWOOD CONTRACTOR",
+                "NADIA DUMMWOOD CONTRACTOR",
+                None,
+            ),
+            (
+                "ADJUSTABLE FORMS, INC.",
+                "ADJUSTABLE FORMS INC",
+                "ADJUSTABLE FORMS",
+                Some("INC"),
+            ),
+            (
+                "435 WEST 50TH STREET LLC",
+                "435 WEST 50TH STREET LLC",
+                "435 WEST 50TH STREET",
+                Some("LLC"),
+            ),
             ("WIDGETS L L C", "WIDGETS LLC", "WIDGETS", Some("LLC")),
             ("Widgets L.L.C.", "WIDGETS LLC", "WIDGETS", Some("LLC")),
-            ("LIGHTBOURNE'S IMPORTS LLC", "LIGHTBOURNES IMPORTS LLC", "LIGHTBOURNES IMPORTS", Some("LLC")),
-            ("Lightbourne\u{2019}s Imports, LLC", "LIGHTBOURNES IMPORTS LLC", "LIGHTBOURNES IMPORTS", Some("LLC")),
-            ("E&E CONSTRUCTION AND CLEANING LLC", "E AND E CONSTRUCTION AND CLEANING LLC", "E AND E CONSTRUCTION AND CLEANING", Some("LLC")),
-            ("R.A.P CONSULTING LLC", "RAP CONSULTING LLC", "RAP CONSULTING", Some("LLC")),
-            ("THE DEWY DANDELION LLC", "DEWY DANDELION LLC", "DEWY DANDELION", Some("LLC")),
-            ("WPPP LEGACY LIMITED LIABILITY COMPANY", "WPPP LEGACY LLC", "WPPP LEGACY", Some("LLC")),
-            ("T TESA CONSTRUCTION CO INC", "T TESA CONSTRUCTION CO INC", "T TESA CONSTRUCTION CO", Some("INC")),
-            ("T. Tesa Construction Company, Incorporated", "T TESA CONSTRUCTION CO INC", "T TESA CONSTRUCTION CO", Some("INC")),
-            ("AMY SAMPLEMAN MD , INC.", "AMY SAMPLEMAN MD INC", "AMY SAMPLEMAN MD", Some("INC")),
+            (
+                "LIGHTBOURNE'S IMPORTS LLC",
+                "LIGHTBOURNES IMPORTS LLC",
+                "LIGHTBOURNES IMPORTS",
+                Some("LLC"),
+            ),
+            (
+                "Lightbourne\u{2019}s Imports, LLC",
+                "LIGHTBOURNES IMPORTS LLC",
+                "LIGHTBOURNES IMPORTS",
+                Some("LLC"),
+            ),
+            (
+                "E&E CONSTRUCTION AND CLEANING LLC",
+                "E AND E CONSTRUCTION AND CLEANING LLC",
+                "E AND E CONSTRUCTION AND CLEANING",
+                Some("LLC"),
+            ),
+            (
+                "R.A.P CONSULTING LLC",
+                "RAP CONSULTING LLC",
+                "RAP CONSULTING",
+                Some("LLC"),
+            ),
+            (
+                "THE DEWY DANDELION LLC",
+                "DEWY DANDELION LLC",
+                "DEWY DANDELION",
+                Some("LLC"),
+            ),
+            (
+                "WPPP LEGACY LIMITED LIABILITY COMPANY",
+                "WPPP LEGACY LLC",
+                "WPPP LEGACY",
+                Some("LLC"),
+            ),
+            (
+                "T TESA CONSTRUCTION CO INC",
+                "T TESA CONSTRUCTION CO INC",
+                "T TESA CONSTRUCTION CO",
+                Some("INC"),
+            ),
+            (
+                "T. Tesa Construction Company, Incorporated",
+                "T TESA CONSTRUCTION CO INC",
+                "T TESA CONSTRUCTION CO",
+                Some("INC"),
+            ),
+            (
+                "AMY SAMPLEMAN MD , INC.",
+                "AMY SAMPLEMAN MD INC",
+                "AMY SAMPLEMAN MD",
+                Some("INC"),
+            ),
             ("C C & R", "CC AND R", "CC AND R", None),
             ("Builder J V", "BUILDER JV", "BUILDER JV", None),
-            ("Acme Widgets, Inc., Dissolved July 1, 2010", "ACME WIDGETS INC", "ACME WIDGETS", Some("INC")),
+            (
+                "Acme Widgets, Inc., Dissolved July 1, 2010",
+                "ACME WIDGETS INC",
+                "ACME WIDGETS",
+                Some("INC"),
+            ),
             ("\u{FF21}cme Corp", "ACME CORP", "ACME", Some("CORP")),
             ("THE TRUST", "TRUST", "TRUST", None),
             ("---", "", "", None),
         ];
         for (text, normalized, core, designator) in cases {
             let name = organization(text);
-            assert_eq!((name.normalized.as_str(), name.core.as_str(), name.designator), (normalized, core, designator), "{text}");
+            assert_eq!(
+                (
+                    name.normalized.as_str(),
+                    name.core.as_str(),
+                    name.designator
+                ),
+                (normalized, core, designator),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn status_text_is_split_only_where_it_is_one() {
-        assert_eq!(split_status("Acme, LLC, Delinquent May 1, 2019"), ("Acme, LLC", Some("Delinquent May 1, 2019")));
-        assert_eq!(split_status("Dissolved Solids, Inc."), ("Dissolved Solids, Inc.", None));
-        assert_eq!(split_status("Salt, Dissolved in Water, LLC"), ("Salt, Dissolved in Water, LLC", None));
+        assert_eq!(
+            split_status("Acme, LLC, Delinquent May 1, 2019"),
+            ("Acme, LLC", Some("Delinquent May 1, 2019"))
+        );
+        assert_eq!(
+            split_status("Dissolved Solids, Inc."),
+            ("Dissolved Solids, Inc.", None)
+        );
+        assert_eq!(
+            split_status("Salt, Dissolved in Water, LLC"),
+            ("Salt, Dissolved in Water, LLC", None)
+        );
     }
 
     #[test]
     fn persons() {
         let cases = [
-            ("PLACI, COLAN G", Order::LastFirst, ["COLAN", "G", "PLACI", ""]),
-            ("SAMPTO, HAROLD WALDO", Order::LastFirst, ["HAROLD", "WALDO", "SAMPTO", ""]),
-            ("FICTINGLY, HANS A JR", Order::LastFirst, ["HANS", "A", "FICTINGLY", "JR"]),
-            ("DUMMWOOD JR, NADIA", Order::LastFirst, ["NADIA", "", "DUMMWOOD", "JR"]),
-            ("DUMMFORD, ZOE Q.", Order::FirstLast, ["ZOE", "Q.", "DUMMFORD", ""]),
-            ("Smith, John, Jr.", Order::LastFirst, ["John", "", "Smith", "Jr"]),
-            ("SAMPON LENA R", Order::LastFirst, ["LENA", "R", "SAMPON", ""]),
-            ("GEROLD J TESTON II", Order::FirstLast, ["GEROLD", "J", "TESTON", "II"]),
-            ("ALLAN FICTNER", Order::FirstLast, ["ALLAN", "", "FICTNER", ""]),
-            ("O'BRIEN, MARY", Order::LastFirst, ["MARY", "", "O'BRIEN", ""]),
-            ("EXAMFORD            KATHERINE     A       ", Order::Columns, ["KATHERINE", "A", "EXAMFORD", ""]),
-            ("EXAMPLO DA SILVA    ESTEVO                ", Order::Columns, ["ESTEVO", "", "EXAMPLO DA SILVA", ""]),
-            ("MOCKWELL            PAULA SAMPLE  P       ", Order::Columns, ["PAULA", "SAMPLE P", "MOCKWELL", ""]),
+            (
+                "PLACI, COLAN G",
+                Order::LastFirst,
+                ["COLAN", "G", "PLACI", ""],
+            ),
+            (
+                "SAMPTO, HAROLD WALDO",
+                Order::LastFirst,
+                ["HAROLD", "WALDO", "SAMPTO", ""],
+            ),
+            (
+                "FICTINGLY, HANS A JR",
+                Order::LastFirst,
+                ["HANS", "A", "FICTINGLY", "JR"],
+            ),
+            (
+                "DUMMWOOD JR, NADIA",
+                Order::LastFirst,
+                ["NADIA", "", "DUMMWOOD", "JR"],
+            ),
+            (
+                "DUMMFORD, ZOE Q.",
+                Order::FirstLast,
+                ["ZOE", "Q.", "DUMMFORD", ""],
+            ),
+            (
+                "Smith, John, Jr.",
+                Order::LastFirst,
+                ["John", "", "Smith", "Jr"],
+            ),
+            (
+                "SAMPON LENA R",
+                Order::LastFirst,
+                ["LENA", "R", "SAMPON", ""],
+            ),
+            (
+                "GEROLD J TESTON II",
+                Order::FirstLast,
+                ["GEROLD", "J", "TESTON", "II"],
+            ),
+            (
+                "ALLAN FICTNER",
+                Order::FirstLast,
+                ["ALLAN", "", "FICTNER", ""],
+            ),
+            (
+                "O'BRIEN, MARY",
+                Order::LastFirst,
+                ["MARY", "", "O'BRIEN", ""],
+            ),
+            (
+                "EXAMFORD            KATHERINE     A       ",
+                Order::Columns,
+                ["KATHERINE", "A", "EXAMFORD", ""],
+            ),
+            (
+                "EXAMPLO DA SILVA    ESTEVO                ",
+                Order::Columns,
+                ["ESTEVO", "", "EXAMPLO DA SILVA", ""],
+            ),
+            (
+                "MOCKWELL            PAULA SAMPLE  P       ",
+                Order::Columns,
+                ["PAULA", "SAMPLE P", "MOCKWELL", ""],
+            ),
             ("CHER", Order::FirstLast, ["", "", "CHER", ""]),
         ];
         for (text, order, expected) in cases {
@@ -383,28 +644,71 @@ mod tests {
     #[test]
     fn spellings_of_one_name_are_searched_for_in_one_form() {
         let cases = [
-            (&["COCA COLA CO", "The Coca-Cola Company", "coca cola company"][..], ("COCA COLA", "CO")),
-            (&["BANK OF AMERICA CORP", "Bank of America Corporation"], ("BANK OF AMERICA", "CORP")),
+            (
+                &["COCA COLA CO", "The Coca-Cola Company", "coca cola company"][..],
+                ("COCA COLA", "CO"),
+            ),
+            (
+                &["BANK OF AMERICA CORP", "Bank of America Corporation"],
+                ("BANK OF AMERICA", "CORP"),
+            ),
             (&["AT&T INC.", "AT and T Inc"], ("AT AND T", "INC")),
-            (&["MCDONALDS CORP", "McDonald's Corp", "McDonald\u{2019}s Corporation"], ("MCDONALDS", "CORP")),
-            (&["J.P. Morgan", "JP MORGAN", "J P Morgan"], ("JP MORGAN", "")),
-            (&["AMAZON COM INC", "Amazon.com, Inc."], ("AMAZON COM", "INC")),
+            (
+                &[
+                    "MCDONALDS CORP",
+                    "McDonald's Corp",
+                    "McDonald\u{2019}s Corporation",
+                ],
+                ("MCDONALDS", "CORP"),
+            ),
+            (
+                &["J.P. Morgan", "JP MORGAN", "J P Morgan"],
+                ("JP MORGAN", ""),
+            ),
+            (
+                &["AMAZON COM INC", "Amazon.com, Inc."],
+                ("AMAZON COM", "INC"),
+            ),
             (&["NESTLE SA", "Nestl\u{e9} S.A."], ("NESTLE", "SA")),
             (&["ORSTED AS", "\u{d8}rsted A/S"], ("ORSTED AS", "")),
-            (&["PENNEY J C CO INC", "Penney (J.C.) Company, Inc."], ("PENNEY JC", "CO INC")),
-            (&["PROCTER & GAMBLE Co", "Procter and Gamble & Co."], ("PROCTER AND GAMBLE", "CO")),
-            (&["WPPP LEGACY LIMITED LIABILITY COMPANY", "WPPP Legacy L.L.C."], ("WPPP LEGACY", "LLC")),
+            (
+                &["PENNEY J C CO INC", "Penney (J.C.) Company, Inc."],
+                ("PENNEY JC", "CO INC"),
+            ),
+            (
+                &["PROCTER & GAMBLE Co", "Procter and Gamble & Co."],
+                ("PROCTER AND GAMBLE", "CO"),
+            ),
+            (
+                &[
+                    "WPPP LEGACY LIMITED LIABILITY COMPANY",
+                    "WPPP Legacy L.L.C.",
+                ],
+                ("WPPP LEGACY", "LLC"),
+            ),
             (&["CO INC"], ("CO", "INC")),
             (&["", " . "], ("", "")),
         ];
         for (spellings, (core, form)) in cases {
             for spelling in spellings {
                 let name = searched(spelling, Forms::OfAnyCountry);
-                assert_eq!((name.core.as_str(), name.form.as_str()), (core, form), "{spelling}");
+                assert_eq!(
+                    (name.core.as_str(), name.form.as_str()),
+                    (core, form),
+                    "{spelling}"
+                );
             }
         }
-        assert!(begins_legal_form("IN", "INC") && begins_legal_form("COMP", "CO") && !begins_legal_form("COMPS", "CO"));
-        assert_eq!(organization("JUAN SA").designator, None, "a person may be called so");
+        assert!(
+            begins_legal_form("IN", "INC")
+                && begins_legal_form("COMP", "CO")
+                && !begins_legal_form("COMPS", "CO")
+        );
+        assert_eq!(
+            organization("JUAN SA").designator,
+            None,
+            "a person may be called so"
+        );
         assert_eq!(searched("JUAN SA", Forms::OfStates).core, "JUAN SA");
     }
 

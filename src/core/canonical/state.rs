@@ -1,4 +1,5 @@
-//! States, territories and military regions with their postal codes (USPS Publication 28, appendix B) and FIPS codes.
+//! States, territories and military regions with their postal codes (USPS Publication 28, appendix
+//! B) and FIPS codes.
 
 use super::upper;
 
@@ -68,11 +69,18 @@ const STATES: &[(&str, &str, &str)] = &[
     ("AP", "ARMED FORCES PACIFIC", ""),
 ];
 
-/// The postal code of a state that is given by code or name, in any case and punctuation (`N.Y.`, `New York`); `None` for anything else.
+/// The postal code of a state that is given by code or name, in any case and punctuation (`N.Y.`,
+/// `New York`); `None` for anything else.
 pub fn usps(text: &str) -> Option<&'static str> {
-    let letters: String = upper(text).chars().filter(|c| !matches!(c, '.' | ',')).collect();
+    let letters: String = upper(text)
+        .chars()
+        .filter(|c| !matches!(c, '.' | ','))
+        .collect();
     let name = letters.split_whitespace().collect::<Vec<_>>().join(" ");
-    STATES.iter().find(|(code, state, _)| *code == name || *state == name).map(|(code, ..)| *code)
+    STATES
+        .iter()
+        .find(|(code, state, _)| *code == name || *state == name)
+        .map(|(code, ..)| *code)
 }
 
 /// The postal codes of all.
@@ -82,17 +90,27 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 
 /// The name behind a postal code, in upper case.
 pub fn name(usps: &str) -> Option<&'static str> {
-    STATES.iter().find(|(code, ..)| *code == usps).map(|(_, state, _)| *state)
+    STATES
+        .iter()
+        .find(|(code, ..)| *code == usps)
+        .map(|(_, state, _)| *state)
 }
 
 /// The two-digit FIPS code behind a postal code; none for military regions.
 pub fn fips(usps: &str) -> Option<&'static str> {
-    STATES.iter().find(|(code, ..)| *code == usps).map(|(.., fips)| *fips).filter(|fips| !fips.is_empty())
+    STATES
+        .iter()
+        .find(|(code, ..)| *code == usps)
+        .map(|(.., fips)| *fips)
+        .filter(|fips| !fips.is_empty())
 }
 
 /// The postal code behind a FIPS code.
 pub fn by_fips(fips: &str) -> Option<&'static str> {
-    STATES.iter().find(|(.., known)| *known == fips && !fips.is_empty()).map(|(code, ..)| *code)
+    STATES
+        .iter()
+        .find(|(.., known)| *known == fips && !fips.is_empty())
+        .map(|(code, ..)| *code)
 }
 
 #[cfg(test)]

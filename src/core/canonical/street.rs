@@ -1,19 +1,31 @@
-//! The street line of an address: number, directionals, name, suffix and unit by USPS Publication 28.
+//! The street line of an address: number, directionals, name, suffix and unit by USPS Publication
+//! 28.
 
 use super::address::{Address, AddressKind};
-use super::suffix::{compound_ordinal, directional, is_ordinal, is_road_owner, numbered_unit, ordinal, plain_unit, suffix, with_ordinal_ending};
+use super::suffix::{
+    compound_ordinal, directional, is_ordinal, is_road_owner, numbered_unit, ordinal, plain_unit,
+    suffix, with_ordinal_ending,
+};
 use super::{is_apostrophe, upper};
 
-/// Reads a street line with or without a unit. What has no number is kept as one normalised text, of kind [`AddressKind::Unparsed`].
+/// Reads a street line with or without a unit. What has no number is kept as one normalised text,
+/// of kind [`AddressKind::Unparsed`].
 pub fn parse_street(line: &str) -> Address {
     let tokens = tokens(line);
     if let Some(address) = box_or_route(&tokens) {
         return address;
     }
     let Some((number, mut rest)) = take_number(&tokens) else {
-        return Address { street: tokens.join(" ").replace("# ", "#"), ..Address::default() };
+        return Address {
+            street: tokens.join(" ").replace("# ", "#"),
+            ..Address::default()
+        };
     };
-    let mut address = Address { kind: AddressKind::Street, number, ..Address::default() };
+    let mut address = Address {
+        kind: AddressKind::Street,
+        number,
+        ..Address::default()
+    };
     take_unit(&mut rest, &mut address);
     // `BROADWAY E`, but not `AVENUE E`, which is the street's name.
     let is_lettered_avenue = rest.len() == 2 && suffix(&rest[0]).is_some() && rest[1].len() == 1;
@@ -42,7 +54,12 @@ pub fn parse_street(line: &str) -> Address {
         short.clone_into(&mut address.predirectional);
     }
     // `6015 A PENNSYLVANIA AVE` is unit A of number 6015.
-    if rest.len() > 1 && rest[0].len() == 1 && rest[1].len() > 1 && address.unit.is_empty() && rest[0].bytes().all(|byte| byte.is_ascii_alphabetic()) {
+    if rest.len() > 1
+        && rest[0].len() == 1
+        && rest[1].len() > 1
+        && address.unit.is_empty()
+        && rest[0].bytes().all(|byte| byte.is_ascii_alphabetic())
+    {
         "UNIT".clone_into(&mut address.unit_kind);
         address.unit = rest.remove(0);
         if rest.len() > 1
@@ -66,11 +83,15 @@ fn tokens(line: &str) -> Vec<String> {
         while index.is_some_and(|index| characters.get(index) == Some(&' ')) {
             index = index.and_then(|index| index.checked_add_signed(step));
         }
-        index.and_then(|index| characters.get(index)).is_some_and(char::is_ascii_digit)
+        index
+            .and_then(|index| characters.get(index))
+            .is_some_and(char::is_ascii_digit)
     };
     for (index, c) in characters.iter().enumerate() {
         let digit_before = index > 0 && characters[index - 1].is_ascii_digit();
-        let follows = characters.get(index + 1).is_some_and(|next| next.is_alphanumeric());
+        let follows = characters
+            .get(index + 1)
+            .is_some_and(|next| next.is_alphanumeric());
         match c {
             '-' | '/' if digit_before && follows => text.push(*c),
             // `202B-202C` is a range of units.
@@ -96,42 +117,87 @@ fn tokens(line: &str) -> Vec<String> {
 
 /// Whether a hyphen stands between two numbers with letters: `202B-202C`.
 fn is_range(characters: &[char], hyphen: usize) -> bool {
-    let before = characters[..hyphen].iter().rposition(|c| !c.is_alphanumeric()).map_or(0, |index| index + 1);
+    let before = characters[..hyphen]
+        .iter()
+        .rposition(|c| !c.is_alphanumeric())
+        .map_or(0, |index| index + 1);
     let is_numbered = |place: usize| characters.get(place).is_some_and(char::is_ascii_digit);
     before < hyphen && is_numbered(before) && is_numbered(hyphen + 1)
 }
 
 /// `PO BOX 427`, `RR 2 BOX 15`, `HC 1 BOX 2` and their other spellings.
 fn box_or_route(tokens: &[String]) -> Option<Address> {
-    let words: Vec<&str> = tokens.iter().map(String::as_str).filter(|word| *word != "#").collect();
-    let starts = |begin: &str| begin.split(' ').eq(words.iter().take(begin.split(' ').count()).copied());
+    let words: Vec<&str> = tokens
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != "#")
+        .collect();
+    let starts = |begin: &str| {
+        begin
+            .split(' ')
+            .eq(words.iter().take(begin.split(' ').count()).copied())
+    };
     let has_digit = |word: &&str| word.bytes().any(|byte| byte.is_ascii_digit());
-    for begin in ["PO BOX", "P O BOX", "POST OFFICE BOX", "P O BX", "PO BX", "POB", "BOX"] {
+    for begin in [
+        "PO BOX",
+        "P O BOX",
+        "POST OFFICE BOX",
+        "P O BX",
+        "PO BX",
+        "POB",
+        "BOX",
+    ] {
         let rest = &words[begin.split(' ').count().min(words.len())..];
         if starts(begin) && rest.first().is_some_and(has_digit) {
-            return Some(Address { kind: AddressKind::PoBox, number: rest.join(" "), ..Address::default() });
+            return Some(Address {
+                kind: AddressKind::PoBox,
+                number: rest.join(" "),
+                ..Address::default()
+            });
         }
     }
     let routes = [
-        (AddressKind::RuralRoute, ["RR", "R R", "RURAL ROUTE", "RURAL RT", "RFD", "RT", "ROUTE"].as_slice()),
-        (AddressKind::HighwayContract, ["HC", "H C", "HIGHWAY CONTRACT", "HIGHWAY CONTRACT ROUTE", "STAR ROUTE"].as_slice()),
+        (
+            AddressKind::RuralRoute,
+            ["RR", "R R", "RURAL ROUTE", "RURAL RT", "RFD", "RT", "ROUTE"].as_slice(),
+        ),
+        (
+            AddressKind::HighwayContract,
+            [
+                "HC",
+                "H C",
+                "HIGHWAY CONTRACT",
+                "HIGHWAY CONTRACT ROUTE",
+                "STAR ROUTE",
+            ]
+            .as_slice(),
+        ),
     ];
     for (kind, begins) in routes {
         for begin in begins {
             let rest = &words[begin.split(' ').count().min(words.len())..];
             if starts(begin) && rest.first().is_some_and(has_digit) {
                 let (unit_kind, unit) = match rest.get(1..) {
-                    Some(["BOX", number @ ..]) if !number.is_empty() => ("BOX".to_owned(), number.join(" ")),
+                    Some(["BOX", number @ ..]) if !number.is_empty() => {
+                        ("BOX".to_owned(), number.join(" "))
+                    }
                     _ => (String::new(), rest[1..].join(" ")),
                 };
-                return Some(Address { kind, number: rest[0].to_owned(), unit_kind, unit, ..Address::default() });
+                return Some(Address {
+                    kind,
+                    number: rest[0].to_owned(),
+                    unit_kind,
+                    unit,
+                    ..Address::default()
+                });
             }
         }
     }
     None
 }
 
-/// The number (`83-09`, `408 1/2`, `N6W23001`, `W156 N8327` joined) and the rest; `None` where the line begins with none or ends with it.
+/// The number (`83-09`, `408 1/2`, `N6W23001`, `W156 N8327` joined) and the rest; `None` where the
+/// line begins with none or ends with it.
 fn take_number(tokens: &[String]) -> Option<(String, Vec<String>)> {
     let first = tokens.first()?;
     let starts_with_digit = first.starts_with(|c: char| c.is_ascii_digit());
@@ -158,42 +224,70 @@ fn take_number(tokens: &[String]) -> Option<(String, Vec<String>)> {
 }
 
 fn is_fraction(word: &str) -> bool {
-    word.split_once('/').is_some_and(|(over, under)| [over, under].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())))
+    word.split_once('/').is_some_and(|(over, under)| {
+        [over, under]
+            .iter()
+            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 /// `N6`, `W23001`.
 fn is_half_grid(word: &str) -> bool {
-    word.strip_prefix(['N', 'S', 'E', 'W']).is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    word.strip_prefix(['N', 'S', 'E', 'W'])
+        .is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
 }
 
 /// `N6W23001`.
 fn is_grid(word: &str) -> bool {
-    word.char_indices().skip(1).any(|(index, c)| c.is_ascii_alphabetic() && is_half_grid(&word[..index]) && is_half_grid(&word[index..]))
+    word.char_indices().skip(1).any(|(index, c)| {
+        c.is_ascii_alphabetic() && is_half_grid(&word[..index]) && is_half_grid(&word[index..])
+    })
 }
 
 /// Moves the unit out of the words behind the number.
 fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
-    let looks_numbered = |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
+    let looks_numbered =
+        |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
     let designated = (1..rest.len()).find(|&index| {
         let next = rest.get(index + 1);
-        rest[index] == "#" && next.is_some() || numbered_unit(&rest[index]).is_some() && next.is_some_and(|next| next == "#" || looks_numbered(next))
+        rest[index] == "#" && next.is_some()
+            || numbered_unit(&rest[index]).is_some()
+                && next.is_some_and(|next| next == "#" || looks_numbered(next))
     });
     if let Some(index) = designated {
         let unit: Vec<String> = rest.split_off(index);
         let kind = numbered_unit(&unit[0]).unwrap_or("UNIT");
-        let number: Vec<&str> = unit[1..].iter().map(String::as_str).filter(|word| *word != "#").collect();
+        let number: Vec<&str> = unit[1..]
+            .iter()
+            .map(String::as_str)
+            .filter(|word| *word != "#")
+            .collect();
         kind.clone_into(&mut address.unit_kind);
         address.unit = number.join(" ");
         return;
     }
     let last = rest.len() - 1;
     let street_ends = |index: usize| {
-        index > 1 && (suffix(&rest[index - 1]).is_some() || (index > 2 && directional(&rest[index - 1]).is_some() && suffix(&rest[index - 2]).is_some()))
+        index > 1
+            && (suffix(&rest[index - 1]).is_some()
+                || (index > 2
+                    && directional(&rest[index - 1]).is_some()
+                    && suffix(&rest[index - 2]).is_some()))
     };
-    if last > 1 && numbered_unit(&rest[last]) == Some("FL") && is_ordinal(&rest[last - 1]) && street_ends(last - 1) {
+    if last > 1
+        && numbered_unit(&rest[last]) == Some("FL")
+        && is_ordinal(&rest[last - 1])
+        && street_ends(last - 1)
+    {
         rest.pop();
         "FL".clone_into(&mut address.unit_kind);
-        address.unit = rest.pop().unwrap_or_default().trim_end_matches(|c: char| c.is_ascii_alphabetic()).to_owned();
+        address.unit = rest
+            .pop()
+            .unwrap_or_default()
+            .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+            .to_owned();
         return;
     }
     if !street_ends(last) {
@@ -208,18 +302,30 @@ fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
     }
 }
 
-/// Reads a unit that stands apart from its street: `APT 11GW`, `# 4`, `202B-202C`; none of a remark (`TEMP`, `3rd Floor`, `TYPE 3B`).
+/// Reads a unit that stands apart from its street: `APT 11GW`, `# 4`, `202B-202C`; none of a remark
+/// (`TEMP`, `3rd Floor`, `TYPE 3B`).
 pub fn parse_unit(text: &str) -> Option<(String, String)> {
     let tokens = tokens(text);
     let (kind, number) = match tokens.split_first()? {
         (first, rest) if first == "#" => ("UNIT", rest),
-        (first, rest) if !rest.is_empty() && numbered_unit(first).is_some() => (numbered_unit(first)?, rest),
+        (first, rest) if !rest.is_empty() && numbered_unit(first).is_some() => {
+            (numbered_unit(first)?, rest)
+        }
         _ => ("UNIT", tokens.as_slice()),
     };
-    let number: Vec<&str> = number.iter().map(String::as_str).filter(|word| *word != "#").collect();
-    let [number] = number.as_slice() else { return None };
-    let is_number = number.len() <= MAX_UNIT_LENGTH && number.bytes().any(|byte| byte.is_ascii_digit()) && !is_ordinal(number);
-    (is_number || (number.len() == 1 && tokens.len() > 1)).then(|| (kind.to_owned(), (*number).to_owned()))
+    let number: Vec<&str> = number
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != "#")
+        .collect();
+    let [number] = number.as_slice() else {
+        return None;
+    };
+    let is_number = number.len() <= MAX_UNIT_LENGTH
+        && number.bytes().any(|byte| byte.is_ascii_digit())
+        && !is_ordinal(number);
+    (is_number || (number.len() == 1 && tokens.len() > 1))
+        .then(|| (kind.to_owned(), (*number).to_owned()))
 }
 
 /// Whether a word is the type of a street in any spelling: `ST`, `Avenue`, `Lake`.
@@ -235,17 +341,30 @@ pub fn is_directional(word: &str) -> bool {
 /// Length of the longest unit: `202B-202C`.
 const MAX_UNIT_LENGTH: usize = 9;
 
-/// Parts a street line at its unit, both as written: `6081 W CENTER DR 202B-202C` is `6081 W CENTER DR` and `202B-202C`. None if no unit ends the line.
+/// Parts a street line at its unit, both as written: `6081 W CENTER DR 202B-202C` is `6081 W CENTER
+/// DR` and `202B-202C`. None if no unit ends the line.
 pub fn split_unit(line: &str) -> Option<(&str, &str)> {
     let whole = parse_street(line);
     if whole.kind != AddressKind::Street || (whole.unit_kind.is_empty() && whole.unit.is_empty()) {
         return None;
     }
-    let street = |address: &Address| address.unit_kind.is_empty() && address.unit.is_empty() && address.key() == whole.key();
-    let ends = line.char_indices().filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | '#')).map(|(end, _)| end);
-    let end = ends.collect::<Vec<_>>().into_iter().rev().find(|end| street(&parse_street(&line[..*end])))?;
+    let street = |address: &Address| {
+        address.unit_kind.is_empty() && address.unit.is_empty() && address.key() == whole.key()
+    };
+    let ends = line
+        .char_indices()
+        .filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | '#'))
+        .map(|(end, _)| end);
+    let end = ends
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .find(|end| street(&parse_street(&line[..*end])))?;
     let is_between = |c: char| c.is_whitespace() || c == ',';
-    let (street, unit) = (line[..end].trim_end_matches(is_between), line[end..].trim_matches(is_between));
+    let (street, unit) = (
+        line[..end].trim_end_matches(is_between),
+        line[end..].trim_matches(is_between),
+    );
     (!unit.is_empty()).then_some((street, unit))
 }
 
@@ -253,8 +372,11 @@ pub fn split_unit(line: &str) -> Option<(&str, &str)> {
 fn is_bare_unit(rest: &[String], last: usize) -> bool {
     let word = &rest[last];
     let numbered = word.starts_with(|c: char| c.is_ascii_digit()) && !is_ordinal(word);
-    let lettered = word.len() == 1 && directional(word).is_none() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let is_numbered_road = matches!(suffix(&rest[last - 1]), Some("HWY" | "RTE" | "LOOP")) || is_road_owner(&rest[last - 2]);
+    let lettered = word.len() == 1
+        && directional(word).is_none()
+        && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_numbered_road = matches!(suffix(&rest[last - 1]), Some("HWY" | "RTE" | "LOOP"))
+        || is_road_owner(&rest[last - 2]);
     (numbered || lettered) && !is_numbered_road
 }
 
@@ -271,7 +393,10 @@ fn street_name(words: &[String], has_suffix: bool) -> String {
     while index < words.len() {
         let word = &words[index];
         let next = words.get(index + 1);
-        let number_follows = index + 2 == words.len() && next.is_some_and(|next| next.len() == 1 || next.bytes().any(|byte| byte.is_ascii_digit()));
+        let number_follows = index + 2 == words.len()
+            && next.is_some_and(|next| {
+                next.len() == 1 || next.bytes().any(|byte| byte.is_ascii_digit())
+            });
         if let Some(ordinal) = next.and_then(|next| compound_ordinal(word, next)) {
             name.push(ordinal);
             index += 1;

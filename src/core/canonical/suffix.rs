@@ -1,4 +1,5 @@
-//! Tables of USPS Publication 28: street suffixes (appendix C1), secondary units (C2), directionals, ordinals.
+//! Tables of USPS Publication 28: street suffixes (appendix C1), secondary units (C2),
+//! directionals, ordinals.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -208,7 +209,8 @@ const SUFFIXES: &[&str] = &[
     "WLS WELLS",
 ];
 
-/// Units that have a number or letter of their own. `TOWER` is not of the standard, but of the files.
+/// Units that have a number or letter of their own. `TOWER` is not of the standard, but of the
+/// files.
 const NUMBERED_UNITS: &[&str] = &[
     "APT APARTMENT",
     "BLDG BUILDING",
@@ -231,9 +233,28 @@ const NUMBERED_UNITS: &[&str] = &[
 ];
 
 /// Units that need none.
-const PLAIN_UNITS: &[&str] = &["BSMT BASEMENT", "FRNT FRONT", "LBBY LOBBY", "LOWR LOWER", "OFC OFFICE", "PH PENTHOUSE", "REAR", "SIDE", "UPPR UPPER"];
+const PLAIN_UNITS: &[&str] = &[
+    "BSMT BASEMENT",
+    "FRNT FRONT",
+    "LBBY LOBBY",
+    "LOWR LOWER",
+    "OFC OFFICE",
+    "PH PENTHOUSE",
+    "REAR",
+    "SIDE",
+    "UPPR UPPER",
+];
 
-const DIRECTIONALS: &[&str] = &["N NORTH", "S SOUTH", "E EAST", "W WEST", "NE NORTHEAST", "NW NORTHWEST", "SE SOUTHEAST", "SW SOUTHWEST"];
+const DIRECTIONALS: &[&str] = &[
+    "N NORTH",
+    "S SOUTH",
+    "E EAST",
+    "W WEST",
+    "NE NORTHEAST",
+    "NW NORTHWEST",
+    "SE SOUTHEAST",
+    "SW SOUTHWEST",
+];
 
 const ORDINALS: &[&str] = &[
     "1ST FIRST",
@@ -265,7 +286,9 @@ const ORDINALS: &[&str] = &[
     "90TH NINETIETH",
 ];
 
-const TENS: &[&str] = &["TWENTY", "THIRTY", "FORTY", "FIFTY", "SIXTY", "SEVENTY", "EIGHTY", "NINETY"];
+const TENS: &[&str] = &[
+    "TWENTY", "THIRTY", "FORTY", "FIFTY", "SIXTY", "SEVENTY", "EIGHTY", "NINETY",
+];
 
 /// What a road with a number in place of a name is called by: `COUNTY ROAD 5`.
 const ROAD_OWNERS: &str = "COUNTY CO STATE US FARM RANCH TOWNSHIP INTERSTATE";
@@ -274,7 +297,11 @@ type Spellings = HashMap<&'static str, &'static str>;
 
 /// Spelling → abbreviation, the abbreviation among the spellings.
 fn spellings(table: &[&'static str]) -> Spellings {
-    let words = |line: &&'static str| line.split(' ').map(|word| (word, line.split(' ').next().unwrap_or_default())).collect::<Vec<_>>();
+    let words = |line: &&'static str| {
+        line.split(' ')
+            .map(|word| (word, line.split(' ').next().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
     table.iter().flat_map(words).collect()
 }
 
@@ -318,7 +345,10 @@ pub(super) fn compound_ordinal(tens: &str, unit: &str) -> Option<String> {
 
 /// `47` → `47TH`.
 pub(super) fn with_ordinal_ending(number: &str) -> String {
-    let ending = match (number.ends_with("11") || number.ends_with("12") || number.ends_with("13"), number.as_bytes().last()) {
+    let ending = match (
+        number.ends_with("11") || number.ends_with("12") || number.ends_with("13"),
+        number.as_bytes().last(),
+    ) {
         (false, Some(b'1')) => "ST",
         (false, Some(b'2')) => "ND",
         (false, Some(b'3')) => "RD",
@@ -330,5 +360,7 @@ pub(super) fn with_ordinal_ending(number: &str) -> String {
 /// Whether the word is `1ST`, `22ND`, ….
 pub(super) fn is_ordinal(word: &str) -> bool {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && matches!(&word[digits.len()..], "ST" | "ND" | "RD" | "TH")
+    !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && matches!(&word[digits.len()..], "ST" | "ND" | "RD" | "TH")
 }

@@ -8,11 +8,22 @@ use super::{ColumnType, Contract, Physical};
 
 /// Derives the Arrow schema of the published parts: the contract's columns in order.
 pub fn arrow_schema(contract: &Contract) -> Schema {
-    let fields: Vec<Field> = contract.columns.iter().map(|column| Field::new(&column.name, data_type(&column.column_type), column.nullable)).collect();
+    let fields: Vec<Field> = contract
+        .columns
+        .iter()
+        .map(|column| {
+            Field::new(
+                &column.name,
+                data_type(&column.column_type),
+                column.nullable,
+            )
+        })
+        .collect();
     Schema::new(fields)
 }
 
-/// The fields of one source pointer: source, snapshot digest, archive member, offset, length. Signed: table formats have no unsigned integers.
+/// The fields of one source pointer: source, snapshot digest, archive member, offset, length.
+/// Signed: table formats have no unsigned integers.
 pub fn pointer_fields() -> Fields {
     Fields::from(vec![
         Field::new("source_id", DataType::Utf8, false),
@@ -32,7 +43,12 @@ fn data_type(column_type: &ColumnType) -> DataType {
         Physical::Boolean => DataType::Boolean,
         Physical::Date => DataType::Date32,
         Physical::Decimal => DataType::Decimal128(column_type.precision, column_type.scale),
-        Physical::StringList => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, false))),
-        Physical::Pointers => DataType::List(Arc::new(Field::new_list_field(DataType::Struct(pointer_fields()), false))),
+        Physical::StringList => {
+            DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, false)))
+        }
+        Physical::Pointers => DataType::List(Arc::new(Field::new_list_field(
+            DataType::Struct(pointer_fields()),
+            false,
+        ))),
     }
 }

@@ -1,4 +1,5 @@
-//! The value of a date column: a number of days, written `YYYY-MM-DD`. A day that does not exist is none, never the next one.
+//! The value of a date column: a number of days, written `YYYY-MM-DD`. A day that does not exist is
+//! none, never the next one.
 
 use std::fmt;
 
@@ -19,21 +20,34 @@ impl Day {
 
     /// Reads `YYYY-MM-DD`; none for another form or a day that does not exist.
     ///
-    /// Source of the formula: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+    /// Source of the formula: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+    /// `days_from_civil`.
     pub fn from_iso(text: &[u8]) -> Option<Self> {
-        let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else { return None };
+        let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else {
+            return None;
+        };
         let digits = [y1, y2, y3, y4, m1, m2, d1, d2];
         if !digits.iter().all(u8::is_ascii_digit) {
             return None;
         }
         let [y1, y2, y3, y4, m1, m2, d1, d2] = digits.map(|digit| u32::from(digit & 0x0F));
-        let (year, month, day) = (y1 * 1000 + y2 * 100 + y3 * 10 + y4, m1 * 10 + m2, d1 * 10 + d2);
+        let (year, month, day) = (
+            y1 * 1000 + y2 * 100 + y3 * 10 + y4,
+            m1 * 10 + m2,
+            d1 * 10 + d2,
+        );
         if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
             return None;
         }
-        // Years from March on, so that the leap day is the last; 400 years more, so that none is negative.
-        let (years, months) = if month <= 2 { (year + 399, month + 9) } else { (year + 400, month - 3) };
-        let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1;
+        // Years from March on, so that the leap day is the last; 400 years more, so that none is
+        // negative.
+        let (years, months) = if month <= 2 {
+            (year + 399, month + 9)
+        } else {
+            (year + 400, month - 3)
+        };
+        let days =
+            years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1;
         Some(Self(i32::try_from(days).ok()? - 146_097 - 719_468))
     }
 
@@ -44,13 +58,22 @@ impl Day {
         let shifted = self.0 + 719_468;
         let era = shifted.div_euclid(146_097);
         let day_of_era = shifted.rem_euclid(146_097);
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted_month = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+        let month = if shifted_month < 10 {
+            shifted_month + 3
+        } else {
+            shifted_month - 9
+        };
         let year = year_of_era + era * 400 + i32::from(month <= 2);
-        (year, u8::try_from(month).unwrap_or(0), u8::try_from(day).unwrap_or(0))
+        (
+            year,
+            u8::try_from(month).unwrap_or(0),
+            u8::try_from(day).unwrap_or(0),
+        )
     }
 
     /// The day as `YYYY-MM-DD`, in ASCII; none outside of the years 0 to 9999.
@@ -62,7 +85,11 @@ impl Day {
         let (year, month, day) = self.civil();
         let digit = |number: u32| b'0' + u8::try_from(number % 10).unwrap_or(0);
         let (year, month, day) = (year.unsigned_abs(), u32::from(month), u32::from(day));
-        let [y, m, d] = [[year / 1_000, year / 100, year / 10, year].map(digit), [0, 0, month / 10, month].map(digit), [0, 0, day / 10, day].map(digit)];
+        let [y, m, d] = [
+            [year / 1_000, year / 100, year / 10, year].map(digit),
+            [0, 0, month / 10, month].map(digit),
+            [0, 0, day / 10, day].map(digit),
+        ];
         Some([y[0], y[1], y[2], y[3], b'-', m[2], m[3], b'-', d[2], d[3]])
     }
 
@@ -87,7 +114,9 @@ impl fmt::Display for Day {
 
 fn days_in_month(year: u32, month: u32) -> u32 {
     match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
@@ -110,16 +139,36 @@ mod tests {
             date = date.tomorrow().unwrap();
         }
         assert_eq!(Day::from_iso(b"1970-01-01"), Some(Day::from_number(0)));
-        let (first, last) = (Day::from_iso(b"0000-01-01").unwrap(), Day::from_iso(b"9999-12-31").unwrap());
-        assert_eq!((first.iso(), last.iso()), (Some(*b"0000-01-01"), Some(*b"9999-12-31")));
+        let (first, last) = (
+            Day::from_iso(b"0000-01-01").unwrap(),
+            Day::from_iso(b"9999-12-31").unwrap(),
+        );
+        assert_eq!(
+            (first.iso(), last.iso()),
+            (Some(*b"0000-01-01"), Some(*b"9999-12-31"))
+        );
         assert_eq!((first.plus(-1).iso(), last.plus(1).iso()), (None, None));
     }
 
     #[test]
     fn what_is_no_date_is_none() {
-        for wrong in ["2023-02-29", "2023-13-01", "2023-00-10", "2023-01-00", "2023-1-01", "20230101", "2023-01-01T", "2023-0a-01", ""] {
+        for wrong in [
+            "2023-02-29",
+            "2023-13-01",
+            "2023-00-10",
+            "2023-01-00",
+            "2023-1-01",
+            "20230101",
+            "2023-01-01T",
+            "2023-0a-01",
+            "",
+        ] {
             assert_eq!(Day::from_iso(wrong.as_bytes()), None, "{wrong}");
         }
-        assert!(Day::from_iso(b"2024-02-29").is_some() && Day::from_iso(b"2000-02-29").is_some() && Day::from_iso(b"1900-02-29").is_none());
+        assert!(
+            Day::from_iso(b"2024-02-29").is_some()
+                && Day::from_iso(b"2000-02-29").is_some()
+                && Day::from_iso(b"1900-02-29").is_none()
+        );
     }
 }

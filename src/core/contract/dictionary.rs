@@ -6,7 +6,9 @@ use super::{ColumnType, Contracts, Physical};
 
 /// Writes the data dictionary: one section per dataset, one table row per column.
 pub fn data_dictionary(contracts: &Contracts) -> String {
-    let mut text = String::from("# Data dictionary\n\nGenerated from `schemas/` by `make docs`; do not edit.\n");
+    let mut text = String::from(
+        "# Data dictionary\n\nGenerated from `schemas/` by `make docs`; do not edit.\n",
+    );
     for contract in contracts.values() {
         let _ = write!(
             text,
@@ -21,9 +23,18 @@ pub fn data_dictionary(contracts: &Contracts) -> String {
         for column in &contract.columns {
             let column_type = &column.column_type;
             let physical = type_name(column_type);
-            let values = if column_type.values.is_empty() { String::new() } else { format!(" One of `{}`.", column_type.values.join("`, `")) };
+            let values = if column_type.values.is_empty() {
+                String::new()
+            } else {
+                format!(" One of `{}`.", column_type.values.join("`, `"))
+            };
             let null = if column.nullable { "yes" } else { "no" };
-            let _ = writeln!(text, "| `{}` | {physical} | {null} | {}{values} |", column.name, column.description.replace('|', "\\|"));
+            let _ = writeln!(
+                text,
+                "| `{}` | {physical} | {null} | {}{values} |",
+                column.name,
+                column.description.replace('|', "\\|")
+            );
         }
         if !contract.invariants.is_empty() {
             text.push_str("\nRules:\n\n");

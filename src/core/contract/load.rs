@@ -1,15 +1,21 @@
-//! Reads the contracts of `schemas/`, gives each column its type, and says what is wrong with file and line.
+//! Reads the contracts of `schemas/`, gives each column its type, and says what is wrong with file
+//! and line.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::{Column, ColumnType, Contract, Invariant, Physical, UNKNOWN_VALUES, ValueNotes, vocabulary};
+use super::{
+    Column, ColumnType, Contract, Invariant, Physical, UNKNOWN_VALUES, ValueNotes, vocabulary,
+};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 
 /// Words of links that are a column's value in another form.
-const LINK_WORDS: [(&str, &str); 2] = [("cik_number", "cik"), ("accession_compact", "accession_number")];
+const LINK_WORDS: [(&str, &str); 2] = [
+    ("cik_number", "cik"),
+    ("accession_compact", "accession_number"),
+];
 
 /// Contracts by dataset id.
 pub type Contracts = BTreeMap<String, Contract>;
@@ -53,24 +59,35 @@ struct ColumnFile {
     derivation: Option<String>,
 }
 
-/// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; what is wrong is added to the findings.
+/// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; what is wrong is
+/// added to the findings.
 pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts {
     let mut types: BTreeMap<String, ColumnType> = BTreeMap::new();
     let mut contracts = Contracts::new();
     let all = files.toml_below("schemas");
-    for (path, text) in all.iter().filter(|(path, _)| path.ends_with("/_types.toml")) {
+    for (path, text) in all
+        .iter()
+        .filter(|(path, _)| path.ends_with("/_types.toml"))
+    {
         match toml::from_str(text) {
             Ok(read) => types = read,
             Err(error) => findings.push(Finding::of_toml(path, text, &error)),
         }
     }
-    for (path, text) in all.iter().filter(|(path, _)| path.contains("/_vocabulary_")) {
+    for (path, text) in all
+        .iter()
+        .filter(|(path, _)| path.contains("/_vocabulary_"))
+    {
         vocabulary::add(&mut types, path, text, findings);
     }
-    // A file whose name starts with `_` is shared by contracts or by the server, and is none itself.
+    // A file whose name starts with `_` is shared by contracts or by the server, and is none
+    // itself.
     let is_contract = |path: &str| !path.rsplit('/').next().unwrap_or(path).starts_with('_');
-    let contracts_of: Vec<_> =
-        all.par_iter().filter(|(path, _)| is_contract(path)).map(|(path, text)| (toml::from_str::<ContractFile>(text), path, text)).collect();
+    let contracts_of: Vec<_> = all
+        .par_iter()
+        .filter(|(path, _)| is_contract(path))
+        .map(|(path, text)| (toml::from_str::<ContractFile>(text), path, text))
+        .collect();
     for (file, path, text) in contracts_of {
         match file {
             Ok(file) => {
@@ -83,27 +100,63 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
     contracts
 }
 
-fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str, text: &str, findings: &mut Vec<Finding>) -> Contract {
-    let mut report = |place: TablePath<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
+fn resolve(
+    file: ContractFile,
+    types: &BTreeMap<String, ColumnType>,
+    path: &str,
+    text: &str,
+    findings: &mut Vec<Finding>,
+) -> Contract {
+    let mut report = |place: TablePath<'_>, key: &str, message: String| {
+        findings.push(Finding::at(path, text, place, key, message))
+    };
     let expected = declared::id_of_path(path, "schemas");
     if file.dataset_id != expected {
-        report(TablePath::Top, "dataset_id", format!("is `{}`, but the file's place says `{expected}`", file.dataset_id));
+        report(
+            TablePath::Top,
+            "dataset_id",
+            format!(
+                "is `{}`, but the file's place says `{expected}`",
+                file.dataset_id
+            ),
+        );
     }
-    let is_semver = file.version.split('.').count() == 3 && file.version.split('.').all(|part| part.parse::<u32>().is_ok());
+    let is_semver = file.version.split('.').count() == 3
+        && file
+            .version
+            .split('.')
+            .all(|part| part.parse::<u32>().is_ok());
     if !is_semver {
-        report(TablePath::Top, "version", format!("`{}` is not a semantic version such as 1.0.0", file.version));
+        report(
+            TablePath::Top,
+            "version",
+            format!("`{}` is not a semantic version such as 1.0.0", file.version),
+        );
     }
     let mut columns: Vec<Column> = Vec::new();
     for (number, column) in file.columns.into_iter().enumerate() {
         let place = TablePath::Nth("column", number);
         let Some(column_type) = types.get(&column.type_name) else {
-            report(place, "type", format!("column `{}`: type `{}` is not in schemas/_types.toml", column.name, column.type_name));
+            report(
+                place,
+                "type",
+                format!(
+                    "column `{}`: type `{}` is not in schemas/_types.toml",
+                    column.name, column.type_name
+                ),
+            );
             continue;
         };
         if columns.iter().any(|known| known.name == column.name) {
-            report(place, "name", format!("column `{}` is declared twice", column.name));
+            report(
+                place,
+                "name",
+                format!("column `{}` is declared twice", column.name),
+            );
         }
-        let description = column.description.unwrap_or_else(|| column_type.description.clone());
+        let description = column
+            .description
+            .unwrap_or_else(|| column_type.description.clone());
         columns.push(Column {
             name: column.name,
             type_name: column.type_name,
@@ -115,49 +168,130 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
         });
     }
     let has = |name: &String| columns.iter().any(|column| column.name == *name);
-    for (key, names) in [("primary_key", &file.primary_key), ("sort_by", &file.sort_by), ("partition_by", &file.partition_by)] {
+    for (key, names) in [
+        ("primary_key", &file.primary_key),
+        ("sort_by", &file.sort_by),
+        ("partition_by", &file.partition_by),
+    ] {
         for name in names.iter().filter(|name| !has(name)) {
             report(TablePath::Top, key, format!("there is no column `{name}`"));
         }
     }
     for (number, column) in columns.iter().enumerate() {
-        let missing = column.coded_from.iter().flat_map(|raw| [raw.as_str(), UNKNOWN_VALUES]).find(|name| !has(&(*name).to_owned()));
+        let missing = column
+            .coded_from
+            .iter()
+            .flat_map(|raw| [raw.as_str(), UNKNOWN_VALUES])
+            .find(|name| !has(&(*name).to_owned()));
         if let Some(missing) = missing {
-            report(TablePath::Nth("column", number), "coded_from", format!("column `{}`: there is no column `{missing}`", column.name));
+            report(
+                TablePath::Nth("column", number),
+                "coded_from",
+                format!("column `{}`: there is no column `{missing}`", column.name),
+            );
         }
     }
     for (number, invariant) in file.invariants.iter().enumerate() {
-        let condition = invariant.condition.iter().map(|condition| &condition.column);
+        let condition = invariant
+            .condition
+            .iter()
+            .map(|condition| &condition.column);
         if invariant.columns.is_empty() {
-            report(TablePath::Nth("invariant", number), "columns", format!("invariant `{}` names no column", invariant.code));
+            report(
+                TablePath::Nth("invariant", number),
+                "columns",
+                format!("invariant `{}` names no column", invariant.code),
+            );
         }
-        for name in invariant.columns.iter().chain(&invariant.group_by).chain(condition).filter(|name| !has(name)) {
-            report(TablePath::Nth("invariant", number), "columns", format!("invariant `{}`: there is no column `{name}`", invariant.code));
+        for name in invariant
+            .columns
+            .iter()
+            .chain(&invariant.group_by)
+            .chain(condition)
+            .filter(|name| !has(name))
+        {
+            report(
+                TablePath::Nth("invariant", number),
+                "columns",
+                format!(
+                    "invariant `{}`: there is no column `{name}`",
+                    invariant.code
+                ),
+            );
         }
     }
     for (link, template) in &file.links {
-        let names = template.split('{').skip(1).map(|rest| rest.split_once('}').map_or(rest, |(name, _)| name));
-        let column = |name: &str| LINK_WORDS.iter().find(|(word, _)| *word == name).map_or(name, |(_, column)| column).to_owned();
+        let names = template
+            .split('{')
+            .skip(1)
+            .map(|rest| rest.split_once('}').map_or(rest, |(name, _)| name));
+        let column = |name: &str| {
+            LINK_WORDS
+                .iter()
+                .find(|(word, _)| *word == name)
+                .map_or(name, |(_, column)| column)
+                .to_owned()
+        };
         for name in names.filter(|name| !has(&column(name))) {
-            report(TablePath::Table("links"), link, format!("there is no column `{}`", column(name)));
+            report(
+                TablePath::Table("links"),
+                link,
+                format!("there is no column `{}`", column(name)),
+            );
         }
     }
     for (number, known) in file.values.iter().enumerate() {
         let place = TablePath::Nth("value", number);
         match columns.iter().find(|column| column.name == known.column) {
-            None => report(place, "column", format!("there is no column `{}`", known.column)),
-            Some(column) if !column.column_type.values.is_empty() && !column.column_type.values.contains(&known.value) => {
-                report(place, "value", format!("`{}` is no value of the column `{}`", known.value, known.column));
+            None => report(
+                place,
+                "column",
+                format!("there is no column `{}`", known.column),
+            ),
+            Some(column)
+                if !column.column_type.values.is_empty()
+                    && !column.column_type.values.contains(&known.value) =>
+            {
+                report(
+                    place,
+                    "value",
+                    format!(
+                        "`{}` is no value of the column `{}`",
+                        known.value, known.column
+                    ),
+                );
             }
-            Some(_) if file.values[..number].iter().any(|other| (&other.column, &other.value) == (&known.column, &known.value)) => {
-                report(place, "value", format!("`{}` of the column `{}` is declared twice", known.value, known.column));
+            Some(_)
+                if file.values[..number].iter().any(|other| {
+                    (&other.column, &other.value) == (&known.column, &known.value)
+                }) =>
+            {
+                report(
+                    place,
+                    "value",
+                    format!(
+                        "`{}` of the column `{}` is declared twice",
+                        known.value, known.column
+                    ),
+                );
             }
             Some(_) => {}
         }
     }
-    for (name, physical) in [("record_id", Physical::String), ("validation_status", Physical::String), (crate::provenance::POINTERS, Physical::Pointers)] {
-        if !columns.iter().any(|column| column.name == name && column.column_type.physical == physical) {
-            report(TablePath::Top, "dataset_id", format!("every contract needs a column `{name}`"));
+    for (name, physical) in [
+        ("record_id", Physical::String),
+        ("validation_status", Physical::String),
+        (crate::provenance::POINTERS, Physical::Pointers),
+    ] {
+        if !columns
+            .iter()
+            .any(|column| column.name == name && column.column_type.physical == physical)
+        {
+            report(
+                TablePath::Top,
+                "dataset_id",
+                format!("every contract needs a column `{name}`"),
+            );
         }
     }
     Contract {

@@ -1,5 +1,6 @@
-//! Turns `schemas/<family>/<table>.toml` into contracts: columns with types, keys and invariants. From a contract derive the Arrow
-//! schema of the published parts, the validation rules, the data dictionary and the OpenAPI component schemas.
+//! Turns `schemas/<family>/<table>.toml` into contracts: columns with types, keys and invariants.
+//! From a contract derive the Arrow schema of the published parts, the validation rules, the data
+//! dictionary and the OpenAPI component schemas.
 
 mod arrow_schema;
 mod day;
@@ -13,6 +14,7 @@ pub use day::Day;
 pub use dictionary::{data_dictionary, type_name};
 pub use load::{Contracts, load};
 pub use types::{
-    Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, UNKNOWN_VALUES, ValueNotes, WORD_BASIS, parse_decimal,
+    Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity,
+    UNKNOWN_VALUES, ValueNotes, WORD_BASIS, parse_decimal,
 };
 pub use vocabulary::{Words, normalized_word};

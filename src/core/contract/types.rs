@@ -1,4 +1,5 @@
-//! What a contract says: columns, types, keys, rules and links. Here too is how decimals are read, exactly, without floating point.
+//! What a contract says: columns, types, keys, rules and links. Here too is how decimals are read,
+//! exactly, without floating point.
 
 use std::collections::BTreeMap;
 
@@ -32,13 +33,15 @@ pub struct Contract {
     pub serves: Vec<String>,
     /// What a reader might look for here in vain.
     pub not_covered: Vec<String>,
-    /// Addresses at the publisher, by name: texts in which `{column}` stands for the record's value, `{cik_number}` for its CIK without
-    /// zeros and `{accession_compact}` for its accession number without dashes. Filled in when served, never stored: they decide no row.
+    /// Addresses at the publisher, by name: texts in which `{column}` stands for the record's
+    /// value, `{cik_number}` for its CIK without zeros and `{accession_compact}` for its accession
+    /// number without dashes. Filled in when served, never stored: they decide no row.
     #[serde(skip)]
     pub links: BTreeMap<String, String>,
     /// Columns in the order of the files.
     pub columns: Vec<Column>,
-    /// What is known of values beyond themselves, in the order in which they are shown. Told when served, never stored: it decides no row.
+    /// What is known of values beyond themselves, in the order in which they are shown. Told when
+    /// served, never stored: it decides no row.
     #[serde(skip)]
     pub values: Vec<ValueNotes>,
     /// Rules between columns and rows.
@@ -65,7 +68,9 @@ impl ValueNotes {
 impl Contract {
     /// What is known of the values of a column, in the contract's order.
     pub fn values_of(&self, column: &str) -> impl Iterator<Item = &ValueNotes> {
-        self.values.iter().filter(move |known| known.column == column)
+        self.values
+            .iter()
+            .filter(move |known| known.column == column)
     }
 
     /// What is known of one value.
@@ -79,15 +84,35 @@ impl Contract {
     }
 
     /// How the values of a record that the source does not state come from it, by column.
-    pub fn derivations<'a>(&'a self, record: &'a Map<String, Value>) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let has_value = |column: &&Column| record.get(&column.name).is_some_and(|value| !value.is_null());
-        self.columns.iter().filter(has_value).filter_map(|column| Some((column.name.as_str(), column.derivation.as_deref()?)))
+    pub fn derivations<'a>(
+        &'a self,
+        record: &'a Map<String, Value>,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let has_value = |column: &&Column| {
+            record
+                .get(&column.name)
+                .is_some_and(|value| !value.is_null())
+        };
+        self.columns
+            .iter()
+            .filter(has_value)
+            .filter_map(|column| Some((column.name.as_str(), column.derivation.as_deref()?)))
     }
 
-    /// Whether rows are sorted first by what record ids begin with: the first column of the key, which is text or the same in all rows of a part.
+    /// Whether rows are sorted first by what record ids begin with: the first column of the key,
+    /// which is text or the same in all rows of a part.
     pub fn is_sorted_by_subject(&self) -> bool {
-        let Some(first) = self.sort_by.first().filter(|first| self.primary_key.first() == Some(first)) else { return false };
-        self.partition_by.contains(first) || self.column(first).is_some_and(|column| column.column_type.physical == Physical::String)
+        let Some(first) = self
+            .sort_by
+            .first()
+            .filter(|first| self.primary_key.first() == Some(first))
+        else {
+            return false;
+        };
+        self.partition_by.contains(first)
+            || self
+                .column(first)
+                .is_some_and(|column| column.column_type.physical == Physical::String)
     }
 }
 
@@ -105,29 +130,38 @@ pub struct Column {
     pub nullable: bool,
     /// What it says, with its unit.
     pub description: String,
-    /// The column with the publisher's own text that this one is a value of; absent for other columns. The records that have one and no known value are
-    /// counted under `unknown_values`.
+    /// The column with the publisher's own text that this one is a value of; absent for other
+    /// columns. The records that have one and no known value are counted under `unknown_values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub coded_from: Option<String>,
-    /// How its values come from the source, where the source states something like them that they are not. It is told, never stored: it decides no row.
+    /// How its values come from the source, where the source states something like them that they
+    /// are not. It is told, never stored: it decides no row.
     #[serde(default, skip_serializing)]
     pub derivation: Option<String>,
 }
 
-/// Column of the texts of a record whose meaning is not known, each behind the name of its column: `status=Hold`.
+/// Column of the texts of a record whose meaning is not known, each behind the name of its column:
+/// `status=Hold`.
 pub const UNKNOWN_VALUES: &str = "unknown_values";
 
 /// Type of columns that say why a record's word is known.
 pub const WORD_BASIS: &str = "word_basis";
 
 /// What the end of a column's name says of its unit.
-const UNITS: [(&str, &str); 3] = [("_sqmi", "square miles"), ("_bytes", "bytes"), ("_share", "fraction")];
+const UNITS: [(&str, &str); 3] = [
+    ("_sqmi", "square miles"),
+    ("_bytes", "bytes"),
+    ("_share", "fraction"),
+];
 
 impl Column {
     /// The unit of its values, where the name says it.
     pub fn unit(&self) -> Option<&'static str> {
-        UNITS.iter().find(|(ending, _)| self.name.ends_with(ending)).map(|(_, unit)| *unit)
+        UNITS
+            .iter()
+            .find(|(ending, _)| self.name.ends_with(ending))
+            .map(|(_, unit)| *unit)
     }
 }
 
@@ -158,10 +192,12 @@ pub struct ColumnType {
     pub min: Option<f64>,
     /// Greatest value; null without one.
     pub max: Option<f64>,
-    /// What a number counts or is measured in, in words; none of what has no unit. It is told, never stored: it decides no row.
+    /// What a number counts or is measured in, in words; none of what has no unit. It is told,
+    /// never stored: it decides no row.
     #[serde(default, skip_serializing)]
     pub unit: Option<String>,
-    /// Words of the trade, normalised, with the value that each means (`schemas/_vocabulary_*.toml`); absent without any.
+    /// Words of the trade, normalised, with the value that each means
+    /// (`schemas/_vocabulary_*.toml`); absent without any.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub words: Words,
@@ -180,14 +216,24 @@ impl ColumnType {
     }
 }
 
-/// Reads a decimal number, without exponent, as units of 10^-`scale`; none when it is not one or has more decimals.
+/// Reads a decimal number, without exponent, as units of 10^-`scale`; none when it is not one or
+/// has more decimals.
 pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let signed = |magnitude: i128| if digits.len() < text.len() { -magnitude } else { magnitude };
+    let signed = |magnitude: i128| {
+        if digits.len() < text.len() {
+            -magnitude
+        } else {
+            magnitude
+        }
+    };
     let scale = usize::try_from(scale).ok()?;
     // Most numbers are whole and fit a machine word: one look at each digit.
     if (1..=18).contains(&digits.len()) && scale <= 20 {
-        let digit = |number: u64, byte: u8| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0'));
+        let digit = |number: u64, byte: u8| {
+            byte.is_ascii_digit()
+                .then(|| number * 10 + u64::from(byte - b'0'))
+        };
         if let Some(number) = digits.bytes().try_fold(0, digit) {
             return Some(signed(i128::from(number) * power_of_ten(scale)));
         }
@@ -197,11 +243,19 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
         None => (digits, "0"),
     };
     let fraction = fraction.trim_end_matches('0');
-    if whole.is_empty() || fraction.len() > scale || whole.len() + scale > 38 || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+    if whole.is_empty()
+        || fraction.len() > scale
+        || whole.len() + scale > 38
+        || !whole
+            .bytes()
+            .chain(fraction.bytes())
+            .all(|byte| byte.is_ascii_digit())
+    {
         return None;
     }
     // Fewer than 10^38 units, and i128 holds more.
-    let magnitude = number_of(whole) * power_of_ten(scale) + number_of(fraction) * power_of_ten(scale - fraction.len());
+    let magnitude = number_of(whole) * power_of_ten(scale)
+        + number_of(fraction) * power_of_ten(scale - fraction.len());
     Some(signed(magnitude))
 }
 
@@ -209,8 +263,12 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
 fn number_of(digits: &str) -> i128 {
     // Most numbers have few digits, and a multiplication of 64 bits is a fraction of one of 128.
     let (first, rest) = digits.as_bytes().split_at(digits.len().min(18));
-    let first = first.iter().fold(0_u64, |number, byte| number * 10 + u64::from(byte - b'0'));
-    rest.iter().fold(i128::from(first), |number, byte| number * 10 + i128::from(byte - b'0'))
+    let first = first
+        .iter()
+        .fold(0_u64, |number, byte| number * 10 + u64::from(byte - b'0'));
+    rest.iter().fold(i128::from(first), |number, byte| {
+        number * 10 + i128::from(byte - b'0')
+    })
 }
 
 fn power_of_ten(exponent: usize) -> i128 {
@@ -225,9 +283,10 @@ fn power_of_ten(exponent: usize) -> i128 {
     POWERS[exponent]
 }
 
-/// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of unscaled units, or the number's text when
-/// it has more than 18 digits; `Date` an ISO string or a polars date; `StringList` one string joined with [`LIST_SEPARATOR`]; `Pointers`
-/// the list that `provenance` describes.
+/// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of
+/// unscaled units, or the number's text when it has more than 18 digits; `Date` an ISO string or a
+/// polars date; `StringList` one string joined with [`LIST_SEPARATOR`]; `Pointers` the list that
+/// `provenance` describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "How a column is stored.")]
@@ -299,11 +358,13 @@ pub enum Rule {
     PresentIff,
     /// The columns have a value wherever the condition does not hold.
     PresentUnless,
-    /// The columns' values lie between `min` and `max` where the condition holds; of dates, their years do.
+    /// The columns' values lie between `min` and `max` where the condition holds; of dates, their
+    /// years do.
     RangeWhere,
     /// The columns' dates do not fall from each to the next; nothing is said of one that is null.
     InOrder,
-    /// In each group the columns' values where the condition holds add up to `total` within `tolerance`, if none is null.
+    /// In each group the columns' values where the condition holds add up to `total` within
+    /// `tolerance`, if none is null.
     SumWithin,
 }
 
@@ -324,21 +385,46 @@ mod tests {
 
     #[test]
     fn decimals_are_read_to_the_digit_or_not_at_all() {
-        assert_eq!(parse_decimal("274515000000", 10), Some(2_745_150_000_000_000_000_000));
+        assert_eq!(
+            parse_decimal("274515000000", 10),
+            Some(2_745_150_000_000_000_000_000)
+        );
         assert_eq!(parse_decimal("-15.15", 2), Some(-1_515));
         assert_eq!(parse_decimal("0.000006", 10), Some(60_000));
         assert_eq!(parse_decimal("1.500", 1), Some(15));
         assert_eq!(parse_decimal("-7", 2), Some(-700));
         for digits in [17, 18, 19, 20] {
             let ten_to = 10_i128.pow(digits - 1);
-            assert_eq!(parse_decimal(&format!("1{}", "0".repeat(digits as usize - 1)), 18), Some(ten_to * 10_i128.pow(18)), "{digits} digits");
+            assert_eq!(
+                parse_decimal(&format!("1{}", "0".repeat(digits as usize - 1)), 18),
+                Some(ten_to * 10_i128.pow(18)),
+                "{digits} digits"
+            );
         }
         assert_eq!(parse_decimal("1", 38), None, "39 digits");
-        assert_eq!(parse_decimal("1234567890123456789012345", 0), Some(1_234_567_890_123_456_789_012_345));
+        assert_eq!(
+            parse_decimal("1234567890123456789012345", 0),
+            Some(1_234_567_890_123_456_789_012_345)
+        );
         let most = 10_i128.pow(38) - 1;
         assert_eq!(parse_decimal(&"9".repeat(38), 0), Some(most));
-        assert_eq!(parse_decimal(&format!("-{}.9", "9".repeat(37)), 1), Some(-most));
-        for wrong in ["", "-", ".5", "1.25", "1e5", "+1", "1,000", " 1", "1-", "1.2.3", "10000000000000000000000000000000000000"] {
+        assert_eq!(
+            parse_decimal(&format!("-{}.9", "9".repeat(37)), 1),
+            Some(-most)
+        );
+        for wrong in [
+            "",
+            "-",
+            ".5",
+            "1.25",
+            "1e5",
+            "+1",
+            "1,000",
+            " 1",
+            "1-",
+            "1.2.3",
+            "10000000000000000000000000000000000000",
+        ] {
             assert_eq!(parse_decimal(wrong, 1), None, "{wrong}");
         }
     }

@@ -1,5 +1,6 @@
-//! Words of the trade: what publishers write in a coded column where the word can mean only one thing. `schemas/_vocabulary_*.toml` has them by
-//! semantic type; a list's own table comes before them.
+//! Words of the trade: what publishers write in a coded column where the word can mean only one
+//! thing. `schemas/_vocabulary_*.toml` has them by semantic type; a list's own table comes before
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::ColumnType;
 use crate::declared::{Finding, TablePath};
 
-/// Values of a type by the normalised words that mean them; an empty value says that the word means nothing in such a column.
+/// Values of a type by the normalised words that mean them; an empty value says that the word means
+/// nothing in such a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Words(BTreeMap<String, String>);
@@ -17,7 +19,8 @@ impl Words {
     /// No words.
     pub const NONE: Self = Self(BTreeMap::new());
 
-    /// What a word means, in whatever case and punctuation it is written. The whole text is compared, never a part of it.
+    /// What a word means, in whatever case and punctuation it is written. The whole text is
+    /// compared, never a part of it.
     pub fn get(&self, word: &str) -> Option<&str> {
         if self.0.is_empty() {
             return None;
@@ -27,7 +30,9 @@ impl Words {
 
     /// The normalised words with what they mean.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(word, value)| (word.as_str(), value.as_str()))
+        self.0
+            .iter()
+            .map(|(word, value)| (word.as_str(), value.as_str()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -48,48 +53,96 @@ struct Entry {
 /// Fewest letters of a word that may be a plural.
 const FEWEST_LETTERS_OF_PLURAL: usize = 4;
 
-/// The form in which words are compared: lower case, `and` for `&`, `with` for `w/`, blanks for other punctuation, each word in the singular.
+/// The form in which words are compared: lower case, `and` for `&`, `with` for `w/`, blanks for
+/// other punctuation, each word in the singular.
 pub fn normalized_word(word: &str) -> String {
     let lower = word.to_lowercase().replace('&', " and ");
-    let spelled_out = lower.split_whitespace().map(|word| word.strip_prefix("w/").map_or_else(|| word.to_owned(), |rest| format!("with {rest}")));
+    let spelled_out = lower.split_whitespace().map(|word| {
+        word.strip_prefix("w/")
+            .map_or_else(|| word.to_owned(), |rest| format!("with {rest}"))
+    });
     let text = spelled_out.collect::<Vec<_>>().join(" ");
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.map(singular).collect::<Vec<_>>().join(" ")
 }
 
 fn singular(word: &str) -> String {
     let is_long = word.chars().count() >= FEWEST_LETTERS_OF_PLURAL;
     match word.strip_suffix('s') {
-        Some(stem) if is_long && !stem.ends_with(['s', 'u', 'i']) => stem.strip_suffix("ie").map_or_else(|| stem.to_owned(), |stem| format!("{stem}y")),
+        Some(stem) if is_long && !stem.ends_with(['s', 'u', 'i']) => stem
+            .strip_suffix("ie")
+            .map_or_else(|| stem.to_owned(), |stem| format!("{stem}y")),
         _ => word.to_owned(),
     }
 }
 
 /// Adds the words of a file to their types; what is wrong is added to the findings.
-pub(super) fn add(types: &mut BTreeMap<String, ColumnType>, path: &str, text: &str, findings: &mut Vec<Finding>) {
+pub(super) fn add(
+    types: &mut BTreeMap<String, ColumnType>,
+    path: &str,
+    text: &str,
+    findings: &mut Vec<Finding>,
+) {
     let entries: BTreeMap<String, Vec<Entry>> = match toml::from_str(text) {
         Ok(entries) => entries,
         Err(error) => return findings.push(Finding::of_toml(path, text, &error)),
     };
     for (type_name, entries) in entries {
         for (number, Entry { value, words, why }) in entries.into_iter().enumerate() {
-            let mut report = |key: &str, message: String| findings.push(Finding::at(path, text, TablePath::Nth(&type_name, number), key, message));
-            let Some(column_type) = types.get_mut(&type_name).filter(|column_type| !column_type.values.is_empty()) else {
-                report("value", format!("`{type_name}` is no type of schemas/_types.toml that lists its values"));
+            let mut report = |key: &str, message: String| {
+                findings.push(Finding::at(
+                    path,
+                    text,
+                    TablePath::Nth(&type_name, number),
+                    key,
+                    message,
+                ))
+            };
+            let Some(column_type) = types
+                .get_mut(&type_name)
+                .filter(|column_type| !column_type.values.is_empty())
+            else {
+                report(
+                    "value",
+                    format!(
+                        "`{type_name}` is no type of schemas/_types.toml that lists its values"
+                    ),
+                );
                 continue;
             };
             if !value.is_empty() && !column_type.values.contains(&value) {
-                report("value", format!("`{value}` is no value of `{type_name}`; expected one of `{}`", column_type.values.join("`, `")));
+                report(
+                    "value",
+                    format!(
+                        "`{value}` is no value of `{type_name}`; expected one of `{}`",
+                        column_type.values.join("`, `")
+                    ),
+                );
             }
             if why.trim().is_empty() {
-                report("why", "say why these words can mean nothing else".to_owned());
+                report(
+                    "why",
+                    "say why these words can mean nothing else".to_owned(),
+                );
             }
             for word in words {
                 let normalized = normalized_word(&word);
                 if normalized.is_empty() {
                     report("words", format!("`{word}` has no letter or digit"));
-                } else if column_type.words.0.insert(normalized, value.clone()).is_some() {
-                    report("words", format!("`{word}` stands twice for `{type_name}`, in whatever case, punctuation and number it is written"));
+                } else if column_type
+                    .words
+                    .0
+                    .insert(normalized, value.clone())
+                    .is_some()
+                {
+                    report(
+                        "words",
+                        format!(
+                            "`{word}` stands twice for `{type_name}`, in whatever case, punctuation and number it is written"
+                        ),
+                    );
                 }
             }
         }
@@ -111,9 +164,14 @@ mod tests {
         ] {
             assert_eq!(normalized_word(one), normalized_word(other));
         }
-        for (one, other) in
-            [("Gas", "Ga"), ("In Process", "In Proces"), ("Status", "Statu"), ("New/Used", "Ne with Used"), ("Issued", "Not Issued"), ("C10", "C1")]
-        {
+        for (one, other) in [
+            ("Gas", "Ga"),
+            ("In Process", "In Proces"),
+            ("Status", "Statu"),
+            ("New/Used", "Ne with Used"),
+            ("Issued", "Not Issued"),
+            ("C10", "C1"),
+        ] {
             assert_ne!(normalized_word(one), normalized_word(other));
         }
         assert_eq!(normalized_word(" -/- "), "");
@@ -121,8 +179,10 @@ mod tests {
 
     #[test]
     fn a_vocabulary_names_values_of_its_type_and_each_word_once() {
-        let mut types: BTreeMap<String, ColumnType> =
-            toml::from_str("[colour]\nphysical = \"string\"\nvalues = [\"red\", \"blue\"]\ndescription = \"\"\n").unwrap();
+        let mut types: BTreeMap<String, ColumnType> = toml::from_str(
+            "[colour]\nphysical = \"string\"\nvalues = [\"red\", \"blue\"]\ndescription = \"\"\n",
+        )
+        .unwrap();
         let text = r#"
 [[colour]]
 value = "red"
@@ -140,11 +200,22 @@ words = ["Lemon"]
 why = "Lemons are."
 "#;
         let mut findings = Vec::new();
-        add(&mut types, "schemas/_vocabulary_test.toml", text, &mut findings);
+        add(
+            &mut types,
+            "schemas/_vocabulary_test.toml",
+            text,
+            &mut findings,
+        );
         let messages: Vec<String> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(messages.len(), 4, "{messages:#?}");
-        assert!(messages[0].contains("`green` is no value of `colour`"), "{messages:#?}");
-        assert!(messages[2].contains("`CRIMSONS` stands twice"), "{messages:#?}");
+        assert!(
+            messages[0].contains("`green` is no value of `colour`"),
+            "{messages:#?}"
+        );
+        assert!(
+            messages[2].contains("`CRIMSONS` stands twice"),
+            "{messages:#?}"
+        );
         assert_eq!(types["colour"].words.get("scarlet!"), Some("red"));
         assert_eq!(types["colour"].words.get("scarlet red"), None);
     }

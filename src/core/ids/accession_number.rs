@@ -1,4 +1,5 @@
-//! The SEC's number of a filing, kept as one integer. Reading it is fast, because there are tens of millions.
+//! The SEC's number of a filing, kept as one integer. Reading it is fast, because there are tens of
+//! millions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +8,8 @@ use schemars::JsonSchema;
 
 use super::ParseIdError;
 
-/// The number of a filing: `0000320193-20-000096`. The first ten digits are the filer agent's, not the company's.
+/// The number of a filing: `0000320193-20-000096`. The first ten digits are the filer agent's, not
+/// the company's.
 ///
 /// Kept as its 18 digits, so that the order of the numbers is the order of the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
@@ -17,12 +19,40 @@ pub struct AccessionNumber(u64);
 impl AccessionNumber {
     /// Reads the dashed form.
     pub fn from_bytes(text: &[u8]) -> Option<Self> {
-        let [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, b'-', y1, y2, b'-', n1, n2, n3, n4, n5, n6] = *text else { return None };
+        let [
+            a1,
+            a2,
+            a3,
+            a4,
+            a5,
+            a6,
+            a7,
+            a8,
+            a9,
+            a10,
+            b'-',
+            y1,
+            y2,
+            b'-',
+            n1,
+            n2,
+            n3,
+            n4,
+            n5,
+            n6,
+        ] = *text
+        else {
+            return None;
+        };
         if !a1.is_ascii_digit() || !a2.is_ascii_digit() {
             return None;
         }
         let leading = u64::from(a1 & 0x0F) * 10 + u64::from(a2 & 0x0F);
-        Some(Self((leading * 100_000_000 + eight_digits([a3, a4, a5, a6, a7, a8, a9, a10])?) * 100_000_000 + eight_digits([y1, y2, n1, n2, n3, n4, n5, n6])?))
+        Some(Self(
+            (leading * 100_000_000 + eight_digits([a3, a4, a5, a6, a7, a8, a9, a10])?)
+                * 100_000_000
+                + eight_digits([y1, y2, n1, n2, n3, n4, n5, n6])?,
+        ))
     }
 
     /// The 18 digits as a number.
@@ -47,7 +77,9 @@ impl FromStr for AccessionNumber {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        Self::from_bytes(text.as_bytes()).ok_or_else(|| ParseIdError::new(text, "an accession number, such as `0000320193-20-000096`"))
+        Self::from_bytes(text.as_bytes()).ok_or_else(|| {
+            ParseIdError::new(text, "an accession number, such as `0000320193-20-000096`")
+        })
     }
 }
 
@@ -59,7 +91,13 @@ impl serde::Serialize for AccessionNumber {
 
 impl fmt::Display for AccessionNumber {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:010}-{:02}-{:06}", self.0 / 100_000_000, self.0 / 1_000_000 % 100, self.0 % 1_000_000)
+        write!(
+            formatter,
+            "{:010}-{:02}-{:06}",
+            self.0 / 100_000_000,
+            self.0 / 1_000_000 % 100,
+            self.0 % 1_000_000
+        )
     }
 }
 
@@ -69,12 +107,26 @@ mod tests {
 
     #[test]
     fn the_printed_form_reads_back_and_keeps_the_order() {
-        for text in ["0000320193-20-000096", "9999999997-99-999999", "0000000000-00-000000"] {
+        for text in [
+            "0000320193-20-000096",
+            "9999999997-99-999999",
+            "0000000000-00-000000",
+        ] {
             assert_eq!(text.parse::<AccessionNumber>().unwrap().to_string(), text);
         }
-        let (a, b) = ("0000320193-20-000096".parse::<AccessionNumber>().unwrap(), "0001193125-10-012085".parse().unwrap());
+        let (a, b) = (
+            "0000320193-20-000096".parse::<AccessionNumber>().unwrap(),
+            "0001193125-10-012085".parse().unwrap(),
+        );
         assert!(a < b);
-        for wrong in ["", "000032019320000096", "0000320193-20-00009", "0000320193-20-00009x", "0000320193_20_000096", "0000320193-20-0000961"] {
+        for wrong in [
+            "",
+            "000032019320000096",
+            "0000320193-20-00009",
+            "0000320193-20-00009x",
+            "0000320193_20_000096",
+            "0000320193-20-0000961",
+        ] {
             assert!(wrong.parse::<AccessionNumber>().is_err(), "{wrong}");
         }
     }

@@ -1,19 +1,24 @@
-//! The bucket that a key or a registrant is in, and the bucket's name in paths. Never to be changed, because published parts are named by it.
+//! The bucket that a key or a registrant is in, and the bucket's name in paths. Never to be
+//! changed, because published parts are named by it.
 
 use super::{Cik, Digest};
 
-/// The bucket, of so many, that the records of a key are in: the first eight bytes of its SHA-256 as a number, modulo `count`. Stable for
-/// ever: published parts are named by it.
+/// The bucket, of so many, that the records of a key are in: the first eight bytes of its SHA-256
+/// as a number, modulo `count`. Stable for ever: published parts are named by it.
 ///
 /// # Panics
 /// When `count` is 0.
 pub fn hash_bucket(key: &str, count: u32) -> u32 {
     let digest = Digest::of(key.as_bytes());
-    let first = digest.as_bytes()[..8].try_into().expect("a digest has 32 bytes");
-    u32::try_from(u64::from_be_bytes(first) % u64::from(count)).expect("less than a number of 32 bits")
+    let first = digest.as_bytes()[..8]
+        .try_into()
+        .expect("a digest has 32 bytes");
+    u32::try_from(u64::from_be_bytes(first) % u64::from(count))
+        .expect("less than a number of 32 bits")
 }
 
-/// The bucket that the records of a registrant are in: the last three digits of its CIK, by which published parts are named.
+/// The bucket that the records of a registrant are in: the last three digits of its CIK, by which
+/// published parts are named.
 pub fn cik_bucket(cik: Cik) -> String {
     format!("{:03}", cik.number() % 1_000)
 }
@@ -30,14 +35,23 @@ mod tests {
 
     #[test]
     fn a_registrant_is_in_the_bucket_of_its_last_three_digits() {
-        assert_eq!([320_193, 1_750, 7].map(|number| cik_bucket(Cik::from_number(number).unwrap())), ["193", "750", "007"]);
+        assert_eq!(
+            [320_193, 1_750, 7].map(|number| cik_bucket(Cik::from_number(number).unwrap())),
+            ["193", "750", "007"]
+        );
     }
 
     #[test]
     fn buckets_are_those_of_the_digest() {
         // printf %s P23000021555 | sha256sum: 9a972c261de2bcf9…
         assert_eq!(hash_bucket("P23000021555", 64), 0x1de2_bcf9 % 64);
-        assert_eq!((hash_bucket("anything", 1), bucket_name(0, 1)), (0, "0".to_owned()));
-        assert_eq!((bucket_name(7, 64), bucket_name(7, 1000)), ("07".to_owned(), "007".to_owned()));
+        assert_eq!(
+            (hash_bucket("anything", 1), bucket_name(0, 1)),
+            (0, "0".to_owned())
+        );
+        assert_eq!(
+            (bucket_name(7, 64), bucket_name(7, 1000)),
+            ("07".to_owned(), "007".to_owned())
+        );
     }
 }

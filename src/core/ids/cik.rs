@@ -17,7 +17,9 @@ impl Cik {
 
     /// Takes a number; none when it has more than ten digits or is 0.
     pub fn from_number(number: u64) -> Option<Self> {
-        (1..10_000_000_000).contains(&number).then_some(Self(number))
+        (1..10_000_000_000)
+            .contains(&number)
+            .then_some(Self(number))
     }
 }
 
@@ -26,9 +28,20 @@ impl FromStr for Cik {
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
         let digits = text.trim_start_matches('0');
-        let has_form = text.len() <= 19 && (1..=10).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = if has_form { digits.parse().ok().and_then(Self::from_number) } else { None };
-        number.ok_or_else(|| ParseIdError::new(text, "a CIK: one to ten digits, with or without leading zeros"))
+        let has_form = text.len() <= 19
+            && (1..=10).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = if has_form {
+            digits.parse().ok().and_then(Self::from_number)
+        } else {
+            None
+        };
+        number.ok_or_else(|| {
+            ParseIdError::new(
+                text,
+                "a CIK: one to ten digits, with or without leading zeros",
+            )
+        })
     }
 }
 
@@ -46,8 +59,19 @@ mod tests {
     fn leading_zeros_are_optional_and_always_printed() {
         assert_eq!("320193".parse::<Cik>().unwrap().to_string(), "0000320193");
         assert_eq!("0000320193".parse::<Cik>().unwrap().number(), 320_193);
-        assert_eq!("0000000000000320193".parse::<Cik>().unwrap().number(), 320_193);
-        for wrong in ["", "0", "0000000000", "12345678901", "32O193", "+320193", " 320193"] {
+        assert_eq!(
+            "0000000000000320193".parse::<Cik>().unwrap().number(),
+            320_193
+        );
+        for wrong in [
+            "",
+            "0",
+            "0000000000",
+            "12345678901",
+            "32O193",
+            "+320193",
+            " 320193",
+        ] {
             assert!(wrong.parse::<Cik>().is_err(), "{wrong}");
         }
     }

@@ -1,11 +1,13 @@
-//! The five digits of a county or its equivalent. Checks the form only; whether there is such a county is not known here.
+//! The five digits of a county or its equivalent. Checks the form only; whether there is such a
+//! county is not known here.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ParseIdError, is_digits};
 
-/// A county FIPS code: two digits of state and three of county, leading zeros kept. Connecticut's planning regions count as counties.
+/// A county FIPS code: two digits of state and three of county, leading zeros kept. Connecticut's
+/// planning regions count as counties.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CountyFips(String);
 
@@ -20,7 +22,14 @@ impl FromStr for CountyFips {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        if is_digits(text, 5) { Ok(Self(text.to_owned())) } else { Err(ParseIdError::new(text, "a county FIPS code: exactly five digits")) }
+        if is_digits(text, 5) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(ParseIdError::new(
+                text,
+                "a county FIPS code: exactly five digits",
+            ))
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Digests of bytes in memory and of streams, and their form as text. They are by SHA-256, but those of an archive's members, which are many and
-//! hashed anew with each build.
+//! Digests of bytes in memory and of streams, and their form as text. They are by SHA-256, but
+//! those of an archive's members, which are many and hashed anew with each build.
 
 use std::fmt;
 use std::io;
@@ -19,7 +19,8 @@ const TEXT_BYTES: usize = BLAKE3_PREFIX.len() + 64;
 /// What the text of a BLAKE3 digest begins with.
 const BLAKE3_PREFIX: &str = "blake3:";
 
-/// A digest of 32 bytes, written as 64 lower-case hexadecimal digits; where it is by BLAKE3, `blake3:` stands before them.
+/// A digest of 32 bytes, written as 64 lower-case hexadecimal digits; where it is by BLAKE3,
+/// `blake3:` stands before them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(inline, with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
 pub struct Digest {
@@ -41,7 +42,10 @@ impl Digest {
 
     /// Hashes a member of an archive, by BLAKE3.
     pub fn of_member(bytes: &[u8]) -> Self {
-        Self { algorithm: Algorithm::Blake3, bytes: blake3::hash(bytes).into() }
+        Self {
+            algorithm: Algorithm::Blake3,
+            bytes: blake3::hash(bytes).into(),
+        }
     }
 
     /// Hashes bytes by the algorithm of this digest: what it is compared with.
@@ -54,7 +58,10 @@ impl Digest {
 
     /// A SHA-256 digest of which the bytes are known.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self { algorithm: Algorithm::Sha256, bytes }
+        Self {
+            algorithm: Algorithm::Sha256,
+            bytes,
+        }
     }
 
     /// The 32 digest bytes.
@@ -67,18 +74,28 @@ impl Digest {
         self.write_digits(&mut [0; 64])[..digits].to_owned()
     }
 
-    /// Writes its text into room for it. A manifest has thousands of digests, and formatting byte by byte would be most of what reading one takes.
+    /// Writes its text into room for it. A manifest has thousands of digests, and formatting byte
+    /// by byte would be most of what reading one takes.
     fn write_text<'a>(&self, room: &'a mut [u8; TEXT_BYTES]) -> &'a str {
-        let (prefix, digits) = room.split_last_chunk_mut().expect("a text ends with 64 digits");
+        let (prefix, digits) = room
+            .split_last_chunk_mut()
+            .expect("a text ends with 64 digits");
         prefix.copy_from_slice(BLAKE3_PREFIX.as_bytes());
         self.write_digits(digits);
-        let from = if self.algorithm == Algorithm::Blake3 { 0 } else { BLAKE3_PREFIX.len() };
+        let from = if self.algorithm == Algorithm::Blake3 {
+            0
+        } else {
+            BLAKE3_PREFIX.len()
+        };
         std::str::from_utf8(&room[from..]).expect("prefix and hexadecimal digits are ASCII")
     }
 
     fn write_digits<'a>(&self, room: &'a mut [u8; 64]) -> &'a str {
         for (digits, byte) in room.as_chunks_mut::<2>().0.iter_mut().zip(self.bytes) {
-            *digits = [HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]];
+            *digits = [
+                HEX_DIGITS[usize::from(byte >> 4)],
+                HEX_DIGITS[usize::from(byte & 15)],
+            ];
         }
         std::str::from_utf8(room).expect("hexadecimal digits are ASCII")
     }
@@ -100,7 +117,8 @@ impl Hasher {
     }
 }
 
-/// What is written is hashed; it is taken as it comes, so that who writes small pieces puts a buffer before it.
+/// What is written is hashed; it is taken as it comes, so that who writes small pieces puts a
+/// buffer before it.
 impl io::Write for Hasher {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.update(bytes);
@@ -128,21 +146,33 @@ impl FromStr for Digest {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        let error = || ParseIdError::new(text, "a digest: 64 hexadecimal digits, letters small, after `blake3:` where it is not by SHA-256");
+        let error = || {
+            ParseIdError::new(
+                text,
+                "a digest: 64 hexadecimal digits, letters small, after `blake3:` where it is not by SHA-256",
+            )
+        };
         // One spelling only: texts are compared and hashed.
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
             b'a'..=b'f' => Some(byte - b'a' + 10),
             _ => None,
         };
-        let (algorithm, digits) = text.strip_prefix(BLAKE3_PREFIX).map_or((Algorithm::Sha256, text), |digits| (Algorithm::Blake3, digits));
+        let (algorithm, digits) = text
+            .strip_prefix(BLAKE3_PREFIX)
+            .map_or((Algorithm::Sha256, text), |digits| {
+                (Algorithm::Blake3, digits)
+            });
         let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
         if pairs.len() != 32 || !rest.is_empty() {
             return Err(error());
         }
         let mut bytes = [0; 32];
         for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low).ok_or_else(error)?;
+            *byte = digit(*high)
+                .zip(digit(*low))
+                .map(|(high, low)| high << 4 | low)
+                .ok_or_else(error)?;
         }
         Ok(Self { algorithm, bytes })
     }
@@ -190,23 +220,48 @@ mod tests {
     /// Source: NIST, "Secure Hash Standard", example of the message "abc".
     const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     /// Source: BLAKE3 team, `test_vectors.json`: the hash of no bytes.
-    const OF_NOTHING_BY_BLAKE3: &str = "blake3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+    const OF_NOTHING_BY_BLAKE3: &str =
+        "blake3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
     #[test]
     fn a_digest_is_written_and_read_in_one_spelling() {
         let digest = Digest::of(b"abc");
-        assert_eq!((digest.to_string().as_str(), digest.short(4).as_str()), (OF_ABC, "ba78"));
-        assert_eq!((OF_ABC.parse(), serde_json::from_str(&format!("\"{OF_ABC}\"")).ok()), (Ok(digest), Some(digest)));
-        assert_eq!(serde_json::to_string(&digest).unwrap(), format!("\"{OF_ABC}\""));
+        assert_eq!(
+            (digest.to_string().as_str(), digest.short(4).as_str()),
+            (OF_ABC, "ba78")
+        );
+        assert_eq!(
+            (
+                OF_ABC.parse(),
+                serde_json::from_str(&format!("\"{OF_ABC}\"")).ok()
+            ),
+            (Ok(digest), Some(digest))
+        );
+        assert_eq!(
+            serde_json::to_string(&digest).unwrap(),
+            format!("\"{OF_ABC}\"")
+        );
         for bytes in [[0x00; 32], [0x0f; 32], [0xf0; 32], [0xff; 32], [0x9a; 32]] {
             let digest = Digest::from_bytes(bytes);
             assert_eq!(digest.to_string().parse(), Ok(digest));
         }
-        let other_spellings =
-            [OF_ABC.to_uppercase(), OF_ABC[1..].to_owned(), format!("{OF_ABC}0"), format!("{}+0", &OF_ABC[2..]), "é".repeat(32), String::new()];
+        let other_spellings = [
+            OF_ABC.to_uppercase(),
+            OF_ABC[1..].to_owned(),
+            format!("{OF_ABC}0"),
+            format!("{}+0", &OF_ABC[2..]),
+            "é".repeat(32),
+            String::new(),
+        ];
         for text in other_spellings {
             assert!(text.parse::<Digest>().is_err(), "{text}");
-            assert!(serde_json::from_value::<Digest>(text.clone().into()).unwrap_err().to_string().contains("64 hexadecimal digits"), "{text}");
+            assert!(
+                serde_json::from_value::<Digest>(text.clone().into())
+                    .unwrap_err()
+                    .to_string()
+                    .contains("64 hexadecimal digits"),
+                "{text}"
+            );
         }
         assert!(serde_json::from_str::<Digest>("17").is_err());
     }
@@ -214,12 +269,29 @@ mod tests {
     #[test]
     fn the_digest_of_a_member_names_its_algorithm() {
         let digest = Digest::of_member(b"");
-        assert_eq!((digest.to_string().as_str(), digest.short(4).as_str()), (OF_NOTHING_BY_BLAKE3, "af13"));
-        assert_eq!((OF_NOTHING_BY_BLAKE3.parse(), serde_json::from_value(OF_NOTHING_BY_BLAKE3.into()).ok()), (Ok(digest), Some(digest)));
+        assert_eq!(
+            (digest.to_string().as_str(), digest.short(4).as_str()),
+            (OF_NOTHING_BY_BLAKE3, "af13")
+        );
+        assert_eq!(
+            (
+                OF_NOTHING_BY_BLAKE3.parse(),
+                serde_json::from_value(OF_NOTHING_BY_BLAKE3.into()).ok()
+            ),
+            (Ok(digest), Some(digest))
+        );
         assert_eq!(serde_json::to_value(digest).unwrap(), OF_NOTHING_BY_BLAKE3);
         assert_ne!(digest, Digest::from_bytes(*digest.as_bytes()));
-        assert_eq!([digest.same_of(b"abc"), Digest::of(b"").same_of(b"abc")], [Digest::of_member(b"abc"), Digest::of(b"abc")]);
-        for text in [&OF_NOTHING_BY_BLAKE3[1..], &OF_NOTHING_BY_BLAKE3[..70], "blake3:", &OF_NOTHING_BY_BLAKE3.to_uppercase()] {
+        assert_eq!(
+            [digest.same_of(b"abc"), Digest::of(b"").same_of(b"abc")],
+            [Digest::of_member(b"abc"), Digest::of(b"abc")]
+        );
+        for text in [
+            &OF_NOTHING_BY_BLAKE3[1..],
+            &OF_NOTHING_BY_BLAKE3[..70],
+            "blake3:",
+            &OF_NOTHING_BY_BLAKE3.to_uppercase(),
+        ] {
             assert!(text.parse::<Digest>().is_err(), "{text}");
         }
     }

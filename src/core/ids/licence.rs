@@ -1,4 +1,5 @@
-//! The address of a standard licence that terms of use name. Terms of a publisher's own have none, and neither have those that name several.
+//! The address of a standard licence that terms of use name. Terms of a publisher's own have none,
+//! and neither have those that name several.
 
 /// What terms say of a licence, and where its text is: the address is the last word of a line.
 const KNOWN: &str = include_str!("licences.txt");
@@ -8,7 +9,11 @@ pub fn licence_address(terms: &str) -> Option<&'static str> {
     if terms.contains([';', ':']) {
         return None;
     }
-    KNOWN.lines().filter_map(|line| line.rsplit_once(' ')).find(|(words, _)| terms.contains(words)).map(|(_, address)| address)
+    KNOWN
+        .lines()
+        .filter_map(|line| line.rsplit_once(' '))
+        .find(|(words, _)| terms.contains(words))
+        .map(|(_, address)| address)
 }
 
 #[cfg(test)]
@@ -17,25 +22,44 @@ mod tests {
 
     #[test]
     fn terms_that_are_a_standard_licence_have_its_address() {
-        let of = |terms| licence_address(terms).unwrap_or("none").trim_start_matches("https://");
-        for terms in ["Creative Commons Attribution 4.0", "Creative Commons Attribution 4.0 (CC BY 4.0)"] {
+        let of = |terms| {
+            licence_address(terms)
+                .unwrap_or("none")
+                .trim_start_matches("https://")
+        };
+        for terms in [
+            "Creative Commons Attribution 4.0",
+            "Creative Commons Attribution 4.0 (CC BY 4.0)",
+        ] {
             assert_eq!(of(terms), "creativecommons.org/licenses/by/4.0/");
         }
-        assert_eq!(of("Creative Commons Attribution 3.0 (CC BY 3.0)"), "creativecommons.org/licenses/by/3.0/");
+        assert_eq!(
+            of("Creative Commons Attribution 3.0 (CC BY 3.0)"),
+            "creativecommons.org/licenses/by/3.0/"
+        );
         for terms in ["CC0 1.0", "CC0-1.0", "Creative Commons CC0 1.0"] {
             assert_eq!(of(terms), "creativecommons.org/publicdomain/zero/1.0/");
         }
-        for terms in ["Public Domain Dedication and License (PDDL 1.0)", "Open Data Commons Public Domain Dedication and License (PDDL)"] {
+        for terms in [
+            "Public Domain Dedication and License (PDDL 1.0)",
+            "Open Data Commons Public Domain Dedication and License (PDDL)",
+        ] {
             assert_eq!(of(terms), "opendatacommons.org/licenses/pddl/1-0/");
         }
-        assert_eq!(of("Open Database License (ODbL), with credit to the county"), "opendatacommons.org/licenses/odbl/1-0/");
+        assert_eq!(
+            of("Open Database License (ODbL), with credit to the county"),
+            "opendatacommons.org/licenses/odbl/1-0/"
+        );
     }
 
     #[test]
     fn own_terms_several_licences_and_one_of_no_version_have_none() {
-        for terms in
-            ["Public domain", "Creative Commons Attribution", "City terms of use; Open Database License 1.0", "GeoNames: Creative Commons Attribution 4.0"]
-        {
+        for terms in [
+            "Public domain",
+            "Creative Commons Attribution",
+            "City terms of use; Open Database License 1.0",
+            "GeoNames: Creative Commons Attribution 4.0",
+        ] {
             assert_eq!(licence_address(terms), None, "{terms}");
         }
     }

@@ -1,5 +1,6 @@
-//! Turns identifier text into types that cannot hold anything else. One newtype per identifier, parsed at the edge; leading
-//! zeros are part of every code and are kept. Does not know what an identifier refers to.
+//! Turns identifier text into types that cannot hold anything else. One newtype per identifier,
+//! parsed at the edge; leading zeros are part of every code and are kept. Does not know what an
+//! identifier refers to.
 
 mod accession_number;
 mod bucket;
@@ -34,7 +35,10 @@ pub struct ParseIdError {
 
 impl ParseIdError {
     fn new(text: &str, expected: &'static str) -> Self {
-        Self { text: text.chars().take(64).collect(), expected }
+        Self {
+            text: text.chars().take(64).collect(),
+            expected,
+        }
     }
 }
 

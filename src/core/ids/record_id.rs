@@ -1,11 +1,13 @@
-//! The name of a published record, which stays the same from release to release because it is made of the publisher's own key.
+//! The name of a published record, which stays the same from release to release because it is made
+//! of the publisher's own key.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::ParseIdError;
 
-/// Names one published record: `{dataset_id}:{stable native key}`, such as `geo.zcta_metric:2023:90210:population`.
+/// Names one published record: `{dataset_id}:{stable native key}`, such as
+/// `geo.zcta_metric:2023:90210:population`.
 ///
 /// The key comes from the publisher's own codes, never from a row number or from normalised text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +35,13 @@ impl FromStr for RecordId {
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
         match text.split_once(':') {
-            Some((dataset, key)) if !dataset.is_empty() && !key.is_empty() && text.len() <= 512 => Ok(Self(text.to_owned())),
-            _ => Err(ParseIdError::new(text, "a record id: `dataset_id:key`, such as `geo.zcta_metric:2023:90210:population`")),
+            Some((dataset, key)) if !dataset.is_empty() && !key.is_empty() && text.len() <= 512 => {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(ParseIdError::new(
+                text,
+                "a record id: `dataset_id:key`, such as `geo.zcta_metric:2023:90210:population`",
+            )),
         }
     }
 }

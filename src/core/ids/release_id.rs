@@ -1,4 +1,5 @@
-//! The name of a release, made from what it holds: equal content has an equal name, whenever it was built.
+//! The name of a release, made from what it holds: equal content has an equal name, whenever it was
+//! built.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Digest, ParseIdError};
 
-/// Names one immutable release: `r` and the first 20 hexadecimal digits of the manifest's hash (timestamps left out).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+/// Names one immutable release: `r` and the first 20 hexadecimal digits of the manifest's hash
+/// (timestamps left out).
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(inline, with = "String", extend("pattern" = "^r[0-9a-f]{20}$"))]
 pub struct ReleaseId(String);
@@ -33,7 +37,10 @@ impl FromStr for ReleaseId {
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         match text.strip_prefix('r') {
             Some(rest) if rest.len() == 20 && rest.bytes().all(is_hex) => Ok(Self(text.to_owned())),
-            _ => Err(ParseIdError::new(text, "a release id: `r` and 20 hexadecimal digits")),
+            _ => Err(ParseIdError::new(
+                text,
+                "a release id: `r` and 20 hexadecimal digits",
+            )),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! SHA-256 of two texts at once. A round waits for the one before it: the processor's instructions for SHA take as long for two texts side by side as
-//! for little more than one.
+//! SHA-256 of two texts at once. A round waits for the one before it: the processor's instructions
+//! for SHA take as long for two texts side by side as for little more than one.
 
 use super::Digest;
 
 impl Digest {
-    /// Hashes two texts, as [`Digest::of`] each. Takes two thirds of the time where the processor has instructions for SHA.
+    /// Hashes two texts, as [`Digest::of`] each. Takes two thirds of the time where the processor
+    /// has instructions for SHA.
     pub fn of_two(texts: [&[u8]; 2]) -> [Self; 2] {
         #[cfg(target_arch = "x86_64")]
         if let Some(digests) = x86::digests(texts) {
@@ -17,8 +18,9 @@ impl Digest {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, _mm_add_epi32, _mm_alignr_epi8, _mm_extract_epi32, _mm_set_epi32, _mm_set_epi64x, _mm_sha256msg1_epu32, _mm_sha256msg2_epu32,
-        _mm_sha256rnds2_epu32, _mm_shuffle_epi8, _mm_shuffle_epi32,
+        __m128i, _mm_add_epi32, _mm_alignr_epi8, _mm_extract_epi32, _mm_set_epi32, _mm_set_epi64x,
+        _mm_sha256msg1_epu32, _mm_sha256msg2_epu32, _mm_sha256rnds2_epu32, _mm_shuffle_epi8,
+        _mm_shuffle_epi32,
     };
 
     use sha2::block_api::compress256;
@@ -29,7 +31,16 @@ mod x86 {
     type Block = [u8; 64];
 
     /// Source: NIST FIPS 180-4, 5.3.3.
-    const START: State = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+    const START: State = [
+        0x6a09_e667,
+        0xbb67_ae85,
+        0x3c6e_f372,
+        0xa54f_f53a,
+        0x510e_527f,
+        0x9b05_688c,
+        0x1f83_d9ab,
+        0x5be0_cd19,
+    ];
 
     /// Source: NIST FIPS 180-4, 4.2.2.
     const ROUNDS: [u32; 64] = [
@@ -101,26 +112,42 @@ mod x86 {
 
     /// None where the processor lacks the instructions.
     pub(super) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
-        if !(is_x86_feature_detected!("sha") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1")) {
+        if !(is_x86_feature_detected!("sha")
+            && is_x86_feature_detected!("ssse3")
+            && is_x86_feature_detected!("sse4.1"))
+        {
             return None;
         }
         let mut states = [START; 2];
         let [(first, rest), (second, other)] = texts.map(|text| text.as_chunks::<64>());
-        let ends = [End::of(texts[0].len(), rest), End::of(texts[1].len(), other)];
-        #[expect(unsafe_code, reason = "instructions that not every processor has; without them the function above has returned")]
-        // SAFETY: what `take` needs of the processor was just found there, and it is all that it needs.
+        let ends = [
+            End::of(texts[0].len(), rest),
+            End::of(texts[1].len(), other),
+        ];
+        #[expect(
+            unsafe_code,
+            reason = "instructions that not every processor has; without them the function above has returned"
+        )]
+        // SAFETY: what `take` needs of the processor was just found there, and it is all that it
+        // needs.
         unsafe {
             take(&mut states, first, second);
             take(&mut states, ends[0].blocks(), ends[1].blocks());
         }
         Some(states.map(|state| {
             let mut bytes = [0; 32];
-            bytes.as_chunks_mut::<4>().0.iter_mut().zip(state).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
+            bytes
+                .as_chunks_mut::<4>()
+                .0
+                .iter_mut()
+                .zip(state)
+                .for_each(|(bytes, word)| *bytes = word.to_be_bytes());
             Digest::from_bytes(bytes)
         }))
     }
 
-    /// What is hashed behind the whole blocks of a text: its rest, the mark of the end and the length in bits, in one block or in two.
+    /// What is hashed behind the whole blocks of a text: its rest, the mark of the end and the
+    /// length in bits, in one block or in two.
     struct End {
         padded: [Block; 2],
         count: usize,
@@ -133,7 +160,8 @@ mod x86 {
             let bytes = padded.as_flattened_mut();
             bytes[..rest.len()].copy_from_slice(rest);
             bytes[rest.len()] = 0x80;
-            bytes[64 * count - 8..64 * count].copy_from_slice(&(text_bytes as u64 * 8).to_be_bytes());
+            bytes[64 * count - 8..64 * count]
+                .copy_from_slice(&(text_bytes as u64 * 8).to_be_bytes());
             Self { padded, count }
         }
 
@@ -159,15 +187,29 @@ mod x86 {
             let mut words = [words(first), words(second)];
             for (quarter, constants) in ROUNDS.as_chunks::<16>().0.iter().enumerate() {
                 for (four, of_four) in constants.as_chunks::<4>().0.iter().enumerate() {
-                    let constant = _mm_set_epi32(of_four[3].cast_signed(), of_four[2].cast_signed(), of_four[1].cast_signed(), of_four[0].cast_signed());
+                    let constant = _mm_set_epi32(
+                        of_four[3].cast_signed(),
+                        of_four[2].cast_signed(),
+                        of_four[1].cast_signed(),
+                        of_four[0].cast_signed(),
+                    );
                     for lane in 0..2 {
                         let now = words[lane][four];
                         let sum = _mm_add_epi32(now, constant);
-                        halves[lane][1] = _mm_sha256rnds2_epu32(halves[lane][1], halves[lane][0], sum);
-                        halves[lane][0] = _mm_sha256rnds2_epu32(halves[lane][0], halves[lane][1], _mm_shuffle_epi32(sum, 0x0e));
+                        halves[lane][1] =
+                            _mm_sha256rnds2_epu32(halves[lane][1], halves[lane][0], sum);
+                        halves[lane][0] = _mm_sha256rnds2_epu32(
+                            halves[lane][0],
+                            halves[lane][1],
+                            _mm_shuffle_epi32(sum, 0x0e),
+                        );
                         if quarter < 3 {
-                            let [one, two, three] = [1, 2, 3].map(|behind| words[lane][(four + behind) % 4]);
-                            let sum = _mm_add_epi32(_mm_sha256msg1_epu32(now, one), _mm_alignr_epi8(three, two, 4));
+                            let [one, two, three] =
+                                [1, 2, 3].map(|behind| words[lane][(four + behind) % 4]);
+                            let sum = _mm_add_epi32(
+                                _mm_sha256msg1_epu32(now, one),
+                                _mm_alignr_epi8(three, two, 4),
+                            );
                             words[lane][four] = _mm_sha256msg2_epu32(sum, three);
                         }
                     }
@@ -194,7 +236,13 @@ mod x86 {
 
     #[target_feature(enable = "sse4.1")]
     fn unpacked(half: __m128i) -> [u32; 4] {
-        [_mm_extract_epi32(half, 3), _mm_extract_epi32(half, 2), _mm_extract_epi32(half, 1), _mm_extract_epi32(half, 0)].map(i32::cast_unsigned)
+        [
+            _mm_extract_epi32(half, 3),
+            _mm_extract_epi32(half, 2),
+            _mm_extract_epi32(half, 1),
+            _mm_extract_epi32(half, 0),
+        ]
+        .map(i32::cast_unsigned)
     }
 
     /// The words of a block, four to each; they are written with their first byte in front.
@@ -202,8 +250,18 @@ mod x86 {
     fn words(block: &Block) -> [__m128i; 4] {
         let order = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
         let (eights, _) = block.as_chunks::<8>();
-        let four = |low: &[u8; 8], high: &[u8; 8]| _mm_shuffle_epi8(_mm_set_epi64x(i64::from_le_bytes(*high), i64::from_le_bytes(*low)), order);
-        [four(&eights[0], &eights[1]), four(&eights[2], &eights[3]), four(&eights[4], &eights[5]), four(&eights[6], &eights[7])]
+        let four = |low: &[u8; 8], high: &[u8; 8]| {
+            _mm_shuffle_epi8(
+                _mm_set_epi64x(i64::from_le_bytes(*high), i64::from_le_bytes(*low)),
+                order,
+            )
+        };
+        [
+            four(&eights[0], &eights[1]),
+            four(&eights[2], &eights[3]),
+            four(&eights[4], &eights[5]),
+            four(&eights[6], &eights[7]),
+        ]
     }
 }
 
@@ -213,17 +271,31 @@ mod tests {
 
     #[test]
     fn two_digests_are_those_of_each() {
-        let bytes: Vec<u8> = (0..9_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let bytes: Vec<u8> = (0..9_000_u32)
+            .map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8)
+            .collect();
         // Around the borders of blocks, and of where the length still fits the last one.
-        for first in [0, 1, 63, 64, 255, 256, 257, 319, 320, 1_000, 1_023, 1_024, 1_025, 1_079, 1_080, 1_087, 1_088, 5_000, 9_000] {
-            for second in [0, 55, 56, 64, 256, 311, 312, 1_024, 1_079, 1_080, 1_088, 4_096, 8_999] {
+        for first in [
+            0, 1, 63, 64, 255, 256, 257, 319, 320, 1_000, 1_023, 1_024, 1_025, 1_079, 1_080, 1_087,
+            1_088, 5_000, 9_000,
+        ] {
+            for second in [
+                0, 55, 56, 64, 256, 311, 312, 1_024, 1_079, 1_080, 1_088, 4_096, 8_999,
+            ] {
                 let texts = [&bytes[..first], &bytes[bytes.len() - second..]];
-                assert_eq!(Digest::of_two(texts), texts.map(Digest::of), "{first} and {second} bytes");
+                assert_eq!(
+                    Digest::of_two(texts),
+                    texts.map(Digest::of),
+                    "{first} and {second} bytes"
+                );
             }
         }
         // Source: NIST, SHA-256 of one million times `a`.
         let million = vec![b'a'; 1_000_000];
         let expected = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
-        assert_eq!(Digest::of_two([&million, &million]).map(|digest| digest.to_string()), [expected, expected]);
+        assert_eq!(
+            Digest::of_two([&million, &million]).map(|digest| digest.to_string()),
+            [expected, expected]
+        );
     }
 }

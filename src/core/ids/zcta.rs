@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::{ParseIdError, is_digits};
 
-/// A ZIP Code Tabulation Area code: five digits, leading zeros kept. An area built from census blocks, not a postal ZIP code.
+/// A ZIP Code Tabulation Area code: five digits, leading zeros kept. An area built from census
+/// blocks, not a postal ZIP code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Zcta(String);
 
@@ -20,7 +21,11 @@ impl FromStr for Zcta {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        if is_digits(text, 5) { Ok(Self(text.to_owned())) } else { Err(ParseIdError::new(text, "a ZCTA code: exactly five digits")) }
+        if is_digits(text, 5) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(ParseIdError::new(text, "a ZCTA code: exactly five digits"))
+        }
     }
 }
 

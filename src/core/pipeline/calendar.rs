@@ -1,5 +1,6 @@
-//! When a publisher's editions can be there and when they are late, from the declared calendar. An edition is what a publisher puts out
-//! for one period: a year's survey, a quarter's index, a day's file. Reads no clock: who asks says what time it is.
+//! When a publisher's editions can be there and when they are late, from the declared calendar. An
+//! edition is what a publisher puts out for one period: a year's survey, a quarter's index, a day's
+//! file. Reads no clock: who asks says what time it is.
 
 use jiff::civil::{Date, Time, date};
 use jiff::tz::TimeZone;
@@ -12,7 +13,8 @@ use crate::error::{Error, Result};
 /// Months before the beginning of the school year, 1 July.
 const MONTHS_BEFORE_SCHOOL: i32 = 6;
 
-/// Of a publisher of whom only a daily cadence is known, weekends and holidays are nobody's failure.
+/// Of a publisher of whom only a daily cadence is known, weekends and holidays are nobody's
+/// failure.
 const DAYS_OF_GRACE: i32 = 7;
 
 /// How publishing periods follow each other.
@@ -28,7 +30,8 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The first day of the period that a day lies in. A day that is no business day belongs to the business day before.
+    /// The first day of the period that a day lies in. A day that is no business day belongs to the
+    /// business day before.
     fn first_day(self, day: Date) -> Date {
         match self {
             Self::Day => day,
@@ -39,11 +42,16 @@ impl Step {
                 }
                 day
             }
-            Self::Week => day.saturating_sub(i32::from(day.weekday().to_monday_zero_offset()).days()),
+            Self::Week => {
+                day.saturating_sub(i32::from(day.weekday().to_monday_zero_offset()).days())
+            }
             Self::Month => day.first_of_month(),
             Self::Quarter => date(day.year(), (day.month() - 1) / 3 * 3 + 1, 1),
             Self::Year => day.first_of_year(),
-            Self::SchoolYear => day.saturating_sub(MONTHS_BEFORE_SCHOOL.months()).first_of_year().saturating_add(MONTHS_BEFORE_SCHOOL.months()),
+            Self::SchoolYear => day
+                .saturating_sub(MONTHS_BEFORE_SCHOOL.months())
+                .first_of_year()
+                .saturating_add(MONTHS_BEFORE_SCHOOL.months()),
         }
     }
 
@@ -91,9 +99,19 @@ impl Schedule {
     /// # Errors
     /// `Config`, naming the key and what is wrong with it.
     pub fn of(calendar: &Calendar) -> Result<Option<Self>> {
-        let (at, zone) = calendar.at.as_deref().map_or(Ok((Time::midnight(), TimeZone::UTC)), time_and_zone)?;
-        let after = calendar.after.as_deref().map_or(Ok(Span::new()), |text| span("after", text))?;
-        let grace = calendar.grace.as_deref().map(|text| span("grace", text)).transpose()?;
+        let (at, zone) = calendar
+            .at
+            .as_deref()
+            .map_or(Ok((Time::midnight(), TimeZone::UTC)), time_and_zone)?;
+        let after = calendar
+            .after
+            .as_deref()
+            .map_or(Ok(Span::new()), |text| span("after", text))?;
+        let grace = calendar
+            .grace
+            .as_deref()
+            .map(|text| span("grace", text))
+            .transpose()?;
         let step = match calendar.every {
             Every::Never => return Ok(None),
             Every::Day => Step::Day,
@@ -103,7 +121,13 @@ impl Schedule {
             Every::Quarter => Step::Quarter,
             Every::Year => Step::Year,
         };
-        Ok(Some(Self { step, after, at, zone, grace }))
+        Ok(Some(Self {
+            step,
+            after,
+            at,
+            zone,
+            grace,
+        }))
     }
 
     /// The calendar of a publisher of whom only the cadence is known.
@@ -115,7 +139,13 @@ impl Schedule {
             Cadence::Quarterly => (Step::Quarter, None),
             Cadence::Yearly => (Step::Year, None),
         };
-        Self { step, after: Span::new(), at: Time::midnight(), zone: TimeZone::UTC, grace }
+        Self {
+            step,
+            after: Span::new(),
+            at: Time::midnight(),
+            zone: TimeZone::UTC,
+            grace,
+        }
     }
 
     /// The same for labels that name their periods otherwise, such as school years.
@@ -128,7 +158,8 @@ impl Schedule {
         self.instant(first_day.saturating_add(self.after))
     }
 
-    /// When the edition of a period is late: when its grace is over, by default when the next one can be there.
+    /// When the edition of a period is late: when its grace is over, by default when the next one
+    /// can be there.
     fn overdue(&self, first_day: Date) -> Timestamp {
         match self.grace {
             Some(grace) => self.instant(first_day.saturating_add(self.after).saturating_add(grace)),
@@ -140,7 +171,11 @@ impl Schedule {
     pub fn late_from(&self, first_day: Date) -> Date {
         let overdue = self.overdue(first_day).to_zoned(TimeZone::UTC);
         let day = overdue.date();
-        if overdue.time() == Time::midnight() { day } else { day.saturating_add(1.day()) }
+        if overdue.time() == Time::midnight() {
+            day
+        } else {
+            day.saturating_add(1.day())
+        }
     }
 
     /// The day from which the edition after that of a period is late.
@@ -163,18 +198,31 @@ impl Schedule {
 
     /// The first day of the newest period whose edition a file of that day can be.
     pub fn period_of_file(&self, source_date: Date) -> Date {
-        let end = source_date.saturating_add(1.day()).at(0, 0, 0, 0).to_zoned(TimeZone::UTC);
-        self.newest(end.map_or(Timestamp::MAX, |end| end.timestamp().saturating_sub(1.second()).unwrap_or(Timestamp::MAX)))
+        let end = source_date
+            .saturating_add(1.day())
+            .at(0, 0, 0, 0)
+            .to_zoned(TimeZone::UTC);
+        self.newest(end.map_or(Timestamp::MAX, |end| {
+            end.timestamp()
+                .saturating_sub(1.second())
+                .unwrap_or(Timestamp::MAX)
+        }))
     }
 
     fn instant(&self, day: Date) -> Timestamp {
-        day.to_datetime(self.at).to_zoned(self.zone.clone()).map_or(Timestamp::MAX, |zoned| zoned.timestamp())
+        day.to_datetime(self.at)
+            .to_zoned(self.zone.clone())
+            .map_or(Timestamp::MAX, |zoned| zoned.timestamp())
     }
 }
 
 /// `15 days`, `1 week`, `23 months`, `2 years`.
 fn span(key: &str, text: &str) -> Result<Span> {
-    let wrong = || Error::config(format!("`{key}`: `{text}` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"));
+    let wrong = || {
+        Error::config(format!(
+            "`{key}`: `{text}` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"
+        ))
+    };
     let (count, unit) = text.split_once(' ').ok_or_else(wrong)?;
     let count: u16 = count.parse().map_err(|_| wrong())?;
     let unit = match unit.strip_suffix('s').unwrap_or(unit) {
@@ -195,34 +243,53 @@ fn span(key: &str, text: &str) -> Result<Span> {
 
 /// `03:00 America/New_York`.
 fn time_and_zone(text: &str) -> Result<(Time, TimeZone)> {
-    let wrong = |what: &str| Error::config(format!("`at`: `{text}` {what}; write it as `03:00 America/New_York`"));
-    let (clock, zone) = text.split_once(' ').ok_or_else(|| wrong("is no time of the day with its zone"))?;
-    let numbers = clock.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2);
-    let time = numbers.and_then(|(hour, minute)| Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok());
+    let wrong = |what: &str| {
+        Error::config(format!(
+            "`at`: `{text}` {what}; write it as `03:00 America/New_York`"
+        ))
+    };
+    let (clock, zone) = text
+        .split_once(' ')
+        .ok_or_else(|| wrong("is no time of the day with its zone"))?;
+    let numbers = clock
+        .split_once(':')
+        .filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2);
+    let time = numbers
+        .and_then(|(hour, minute)| Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok());
     let time = time.ok_or_else(|| wrong("has no time of the day"))?;
-    let zone = TimeZone::get(zone).map_err(|_| wrong(&format!("names a zone that is not known, `{zone}`")))?;
+    let zone = TimeZone::get(zone)
+        .map_err(|_| wrong(&format!("names a zone that is not known, `{zone}`")))?;
     Ok((time, zone))
 }
 
 impl Declaration {
-    /// The calendar of a source, or of the pipeline's partitions; none where the publisher issues no other edition.
+    /// The calendar of a source, or of the pipeline's partitions; none where the publisher issues
+    /// no other edition.
     ///
     /// # Errors
     /// `Config`, naming the key and what is wrong with it.
     pub fn schedule(&self, source: Option<&Source>) -> Result<Option<Schedule>> {
-        match source.and_then(|source| source.calendar.as_ref()).or(self.calendar.as_ref()) {
+        match source
+            .and_then(|source| source.calendar.as_ref())
+            .or(self.calendar.as_ref())
+        {
             Some(calendar) => Schedule::of(calendar),
             None => Ok(Some(Schedule::of_cadence(self.cadence))),
         }
     }
 
-    /// The newest partition whose edition can be there; the last where the range has an end, and none where it has none and its calendar no years.
+    /// The newest partition whose edition can be there; the last where the range has an end, and
+    /// none where it has none and its calendar no years.
     ///
     /// # Errors
     /// `Config`, when the calendar cannot be read.
     pub fn newest_partition(&self, now: Timestamp) -> Result<Option<i32>> {
-        let Some(range) = &self.partition else { return Ok(None) };
-        let schedule = self.schedule(None)?.filter(|schedule| schedule.step == Step::Year);
+        let Some(range) = &self.partition else {
+            return Ok(None);
+        };
+        let schedule = self
+            .schedule(None)?
+            .filter(|schedule| schedule.step == Step::Year);
         let newest = schedule.map(|schedule| i32::from(schedule.newest(now).year()));
         Ok(match (range.to, newest) {
             (Some(to), Some(newest)) if self.calendar.is_some() => Some(to.min(newest)),
@@ -235,7 +302,13 @@ impl Declaration {
 impl Source {
     /// Its variable whose values are labels of periods, with the range.
     pub fn range(&self) -> Option<(&str, &LabelRange)> {
-        self.variables.iter().find_map(|(name, values)| if let Variable::Range(range) = values { Some((name.as_str(), range)) } else { None })
+        self.variables.iter().find_map(|(name, values)| {
+            if let Variable::Range(range) = values {
+                Some((name.as_str(), range))
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -244,7 +317,9 @@ mod tests {
     use super::*;
 
     fn schedule(text: &str) -> Schedule {
-        Schedule::of(&toml::from_str(text).unwrap()).unwrap().unwrap()
+        Schedule::of(&toml::from_str(text).unwrap())
+            .unwrap()
+            .unwrap()
     }
 
     fn day(text: &str) -> Date {
@@ -265,7 +340,11 @@ mod tests {
         assert_eq!(newest(&survey, "2026-11-30T23:59:59Z"), "2024-01-01");
         assert_eq!(newest(&survey, "2026-12-01T00:00:00Z"), "2025-01-01");
         let weeks = schedule("every = \"week\"");
-        assert_eq!(newest(&weeks, "2026-11-22T12:00:00Z"), "2026-11-16", "a week begins on Monday");
+        assert_eq!(
+            newest(&weeks, "2026-11-22T12:00:00Z"),
+            "2026-11-16",
+            "a week begins on Monday"
+        );
         let months = schedule("every = \"month\"\nafter = \"2 weeks\"");
         assert_eq!(newest(&months, "2028-03-14T00:00:00Z"), "2028-02-01");
         assert_eq!(newest(&months, "2028-03-15T00:00:00Z"), "2028-03-01");
@@ -275,20 +354,39 @@ mod tests {
     fn the_time_of_the_day_is_that_of_the_publisher_s_zone() {
         let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
         // Eastern Standard Time is five hours behind, Daylight Time four.
-        assert_eq!(newest(&days, "2026-11-23T07:59:59Z"), "2026-11-20", "Monday's file is not there; the weekend has none");
+        assert_eq!(
+            newest(&days, "2026-11-23T07:59:59Z"),
+            "2026-11-20",
+            "Monday's file is not there; the weekend has none"
+        );
         assert_eq!(newest(&days, "2026-11-23T08:00:00Z"), "2026-11-23");
         assert_eq!(newest(&days, "2026-07-06T07:00:00Z"), "2026-07-06");
-        assert_eq!(newest(&days, "2026-07-05T12:00:00Z"), "2026-07-02", "the Fourth of July is observed on Friday, 3 July 2026");
-        assert_eq!(newest(&days, "2026-11-26T20:00:00Z"), "2026-11-25", "Thanksgiving");
+        assert_eq!(
+            newest(&days, "2026-07-05T12:00:00Z"),
+            "2026-07-02",
+            "the Fourth of July is observed on Friday, 3 July 2026"
+        );
+        assert_eq!(
+            newest(&days, "2026-11-26T20:00:00Z"),
+            "2026-11-25",
+            "Thanksgiving"
+        );
     }
 
     #[test]
     fn an_edition_is_late_when_its_grace_is_over() {
         let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"\ngrace = \"15 days\"");
         assert_eq!(quarters.late_from(day("2027-01-01")), day("2027-01-31"));
-        assert_eq!(quarters.next_late_from(day("2026-10-01")), day("2027-01-31"));
+        assert_eq!(
+            quarters.next_late_from(day("2026-10-01")),
+            day("2027-01-31")
+        );
         let without = schedule("every = \"quarter\"\nafter = \"15 days\"");
-        assert_eq!(without.late_from(day("2027-01-01")), day("2027-04-16"), "by default, when the next can be there");
+        assert_eq!(
+            without.late_from(day("2027-01-01")),
+            day("2027-04-16"),
+            "by default, when the next can be there"
+        );
         // Friday's file is late when Monday's can be there, 08:00 UTC: never told before it is so.
         let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
         assert_eq!(days.late_from(day("2026-11-20")), day("2026-11-24"));
@@ -299,25 +397,59 @@ mod tests {
     #[test]
     fn a_file_is_the_edition_of_the_newest_period_that_it_can_be_of() {
         let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"\ngrace = \"15 days\"");
-        assert_eq!(quarters.period_of_file(day("2027-01-15")), day("2026-10-01"));
-        assert_eq!(quarters.period_of_file(day("2027-01-16")), day("2027-01-01"));
+        assert_eq!(
+            quarters.period_of_file(day("2027-01-15")),
+            day("2026-10-01")
+        );
+        assert_eq!(
+            quarters.period_of_file(day("2027-01-16")),
+            day("2027-01-01")
+        );
         let daily = Schedule::of_cadence(Cadence::Daily);
-        assert_eq!(daily.next_late_from(daily.period_of_file(day("2026-11-25"))), day("2026-12-03"), "a long weekend is not late");
+        assert_eq!(
+            daily.next_late_from(daily.period_of_file(day("2026-11-25"))),
+            day("2026-12-03"),
+            "a long weekend is not late"
+        );
     }
 
     #[test]
     fn what_is_no_calendar_is_named() {
         for (text, expected) in [
-            ("every = \"day\"\nafter = \"15\"", "`after`: `15` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"),
-            ("every = \"day\"\nafter = \"-1 days\"", "`after`: `-1 days` is no time such as"),
-            ("every = \"day\"\ngrace = \"2 hours\"", "`grace`: `2 hours` is no time such as"),
-            ("every = \"day\"\nat = \"03:00\"", "`at`: `03:00` is no time of the day with its zone; write it as `03:00 America/New_York`"),
-            ("every = \"day\"\nat = \"24:00 UTC\"", "`at`: `24:00 UTC` has no time of the day"),
-            ("every = \"day\"\nat = \"03:00 America/Newyork\"", "`at`: `03:00 America/Newyork` names a zone that is not known, `America/Newyork`"),
+            (
+                "every = \"day\"\nafter = \"15\"",
+                "`after`: `15` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`",
+            ),
+            (
+                "every = \"day\"\nafter = \"-1 days\"",
+                "`after`: `-1 days` is no time such as",
+            ),
+            (
+                "every = \"day\"\ngrace = \"2 hours\"",
+                "`grace`: `2 hours` is no time such as",
+            ),
+            (
+                "every = \"day\"\nat = \"03:00\"",
+                "`at`: `03:00` is no time of the day with its zone; write it as `03:00 America/New_York`",
+            ),
+            (
+                "every = \"day\"\nat = \"24:00 UTC\"",
+                "`at`: `24:00 UTC` has no time of the day",
+            ),
+            (
+                "every = \"day\"\nat = \"03:00 America/Newyork\"",
+                "`at`: `03:00 America/Newyork` names a zone that is not known, `America/Newyork`",
+            ),
         ] {
-            let error = Schedule::of(&toml::from_str(text).unwrap()).unwrap_err().to_string();
+            let error = Schedule::of(&toml::from_str(text).unwrap())
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
-        assert!(Schedule::of(&toml::from_str("every = \"never\"").unwrap()).unwrap().is_none());
+        assert!(
+            Schedule::of(&toml::from_str("every = \"never\"").unwrap())
+                .unwrap()
+                .is_none()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! How far a build may be from the one in the last release, column by column, before a person has to look. Defaults are here, what a dataset
-//! or a column has otherwise stands in its declaration.
+//! How far a build may be from the one in the last release, column by column, before a person has
+//! to look. Defaults are here, what a dataset or a column has otherwise stands in its declaration.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,12 @@ pub struct Drift {
     /// Largest change of a column's share of nulls, percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_null_points: Option<f64>,
-    /// Largest change of the share of values below the last release's median or quartiles, percentage points.
+    /// Largest change of the share of values below the last release's median or quartiles,
+    /// percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_quartile_points: Option<f64>,
-    /// Largest change of a column's sum per value, percent of the smaller of both: 100 is twice or half.
+    /// Largest change of a column's sum per value, percent of the smaller of both: 100 is twice or
+    /// half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_sum_percent: Option<f64>,
     /// Largest change of the number of distinct values, percent of the smaller of both.
@@ -69,13 +71,20 @@ impl Drift {
         *self == Self::default()
     }
 
-    /// What holds for a column of a dataset that is issued so often. A yearly or quarterly edition says something new of nearly every record:
-    /// there a change of most values is no jump by itself.
+    /// What holds for a column of a dataset that is issued so often. A yearly or quarterly edition
+    /// says something new of nearly every record: there a change of most values is no jump by
+    /// itself.
     pub fn limits(&self, column: &str, cadence: Cadence) -> DriftLimits {
-        let changed = if matches!(cadence, Cadence::Yearly | Cadence::Quarterly) { 100.0 } else { 50.0 };
+        let changed = if matches!(cadence, Cadence::Yearly | Cadence::Quarterly) {
+            100.0
+        } else {
+            50.0
+        };
         let none = ColumnDrift::default();
         let own = self.columns.get(column).unwrap_or(&none);
-        let limit = |own: Option<f64>, of_dataset: Option<f64>, default: f64| own.or(of_dataset).unwrap_or(default);
+        let limit = |own: Option<f64>, of_dataset: Option<f64>, default: f64| {
+            own.or(of_dataset).unwrap_or(default)
+        };
         DriftLimits {
             null_points: limit(own.max_null_points, self.max_null_points, 10.0),
             quartile_points: limit(own.max_quartile_points, self.max_quartile_points, 25.0),

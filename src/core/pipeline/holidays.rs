@@ -1,12 +1,20 @@
-//! The working days of the federal government: Monday to Friday but for the public holidays of 5 U.S.C. 6103, each on the day on which
-//! it is observed. Inauguration Day is none: it is a holiday in and around Washington only.
+//! The working days of the federal government: Monday to Friday but for the public holidays of 5
+//! U.S.C. 6103, each on the day on which it is observed. Inauguration Day is none: it is a holiday
+//! in and around Washington only.
 
 use jiff::civil::{Date, Weekday, date};
 
 /// Holidays on the same day of each year: month, day, first year.
-const FIXED: [(i8, i8, i16); 5] = [(1, 1, 1870), (6, 19, 2021), (7, 4, 1870), (11, 11, 1978), (12, 25, 1870)];
+const FIXED: [(i8, i8, i16); 5] = [
+    (1, 1, 1870),
+    (6, 19, 2021),
+    (7, 4, 1870),
+    (11, 11, 1978),
+    (12, 25, 1870),
+];
 
-/// Holidays on a weekday of a month: month, which of these weekdays (-1 is the last), weekday, first year.
+/// Holidays on a weekday of a month: month, which of these weekdays (-1 is the last), weekday,
+/// first year.
 const FLOATING: [(i8, i8, Weekday, i16); 6] = [
     (1, 3, Weekday::Monday, 1986),
     (2, 3, Weekday::Monday, 1971),
@@ -25,27 +33,41 @@ fn is_weekend(day: Date) -> bool {
     matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// Whether a holiday is observed on the day: that of a Saturday on the Friday before it, that of a Sunday on the Monday after it.
+/// Whether a holiday is observed on the day: that of a Saturday on the Friday before it, that of a
+/// Sunday on the Monday after it.
 fn is_holiday(day: Date) -> bool {
     // New Year's Day may be observed on the last day of the year before.
     let years = [day.year(), day.year().saturating_add(1)];
-    let fixed = years.into_iter().flat_map(|year| FIXED.iter().filter(move |(.., since)| year >= *since).map(move |(month, of, _)| date(year, *month, *of)));
+    let fixed = years.into_iter().flat_map(|year| {
+        FIXED
+            .iter()
+            .filter(move |(.., since)| year >= *since)
+            .map(move |(month, of, _)| date(year, *month, *of))
+    });
     let is_observed = |holiday: Date| match holiday.weekday() {
         Weekday::Saturday => holiday.yesterday(),
         Weekday::Sunday => holiday.tomorrow(),
         _ => Ok(holiday),
     };
     let is_floating = |(month, nth, weekday, since): &(i8, i8, Weekday, i16)| {
-        day.year() >= *since && day.month() == *month && date(day.year(), *month, 1).nth_weekday_of_month(*nth, *weekday).is_ok_and(|holiday| holiday == day)
+        day.year() >= *since
+            && day.month() == *month
+            && date(day.year(), *month, 1)
+                .nth_weekday_of_month(*nth, *weekday)
+                .is_ok_and(|holiday| holiday == day)
     };
-    fixed.into_iter().any(|holiday| is_observed(holiday).is_ok_and(|observed| observed == day)) || FLOATING.iter().any(is_floating)
+    fixed
+        .into_iter()
+        .any(|holiday| is_observed(holiday).is_ok_and(|observed| observed == day))
+        || FLOATING.iter().any(is_floating)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// As the Office of Personnel Management publishes them for most employees (opm.gov, "Federal Holidays").
+    /// As the Office of Personnel Management publishes them for most employees (opm.gov, "Federal
+    /// Holidays").
     const PUBLISHED: [&str; 45] = [
         "2026-01-01",
         "2026-01-19",
@@ -96,8 +118,13 @@ mod tests {
 
     #[test]
     fn holidays_are_those_that_the_government_publishes() {
-        let days = date(2026, 1, 1).series(jiff::Span::new().days(1)).take_while(|day| *day <= date(2030, 1, 1));
-        let holidays: Vec<String> = days.filter(|day| !is_weekend(*day) && is_holiday(*day)).map(|day| day.to_string()).collect();
+        let days = date(2026, 1, 1)
+            .series(jiff::Span::new().days(1))
+            .take_while(|day| *day <= date(2030, 1, 1));
+        let holidays: Vec<String> = days
+            .filter(|day| !is_weekend(*day) && is_holiday(*day))
+            .map(|day| day.to_string())
+            .collect();
         assert_eq!(holidays, PUBLISHED);
     }
 
@@ -105,6 +132,9 @@ mod tests {
     fn saturdays_and_sundays_are_no_business_days() {
         assert!(is_business_day(date(2026, 11, 20)) && is_business_day(date(2026, 11, 23)));
         assert!(!is_business_day(date(2026, 11, 21)) && !is_business_day(date(2026, 11, 22)));
-        assert!(!is_business_day(date(2026, 11, 26)) && is_business_day(date(2026, 11, 27)), "Thanksgiving");
+        assert!(
+            !is_business_day(date(2026, 11, 26)) && is_business_day(date(2026, 11, 27)),
+            "Thanksgiving"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The labels that publishers give their periods in the names of files, in a fixed list of forms:
 //!
-//! `2009` (year, 1900 to 2099), `2425` (school year from July, the second two digits one more than the first), `2009/QTR2`, `2026-09`, `September_2026`, `20230929`, `2023-09-29`.
+//! `2009` (year, 1900 to 2099), `2425` (school year from July, the second two digits one more than
+//! the first), `2009/QTR2`, `2026-09`, `September_2026`, `20230929`, `2023-09-29`.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
@@ -12,7 +13,20 @@ use crate::error::{Error, Result};
 /// In place of the last label: the newest whose edition can be there.
 const NOW: &str = "now";
 
-const MONTHS: [&str; 12] = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 /// Largest number of labels that a range may have.
 const MAX_LABELS: usize = 20_000;
@@ -32,14 +46,29 @@ pub enum Form {
 impl Form {
     /// The form of a label: four digits are a year where they can be one.
     pub fn of(label: &str) -> Option<Self> {
-        let forms = [Self::Year, Self::SchoolYear, Self::Quarter, Self::Month, Self::NamedMonth, Self::Day, Self::HyphenatedDay];
-        forms.into_iter().find(|form| form.first_day(label).is_some())
+        let forms = [
+            Self::Year,
+            Self::SchoolYear,
+            Self::Quarter,
+            Self::Month,
+            Self::NamedMonth,
+            Self::Day,
+            Self::HyphenatedDay,
+        ];
+        forms
+            .into_iter()
+            .find(|form| form.first_day(label).is_some())
     }
 
     /// The first day of the period that a label of this form names.
     pub fn first_day(self, label: &str) -> Option<Date> {
         match self {
-            Self::Year => Date::new(digits(label, 4).filter(|year| (1900..2100).contains(year))?, 1, 1).ok(),
+            Self::Year => Date::new(
+                digits(label, 4).filter(|year| (1900..2100).contains(year))?,
+                1,
+                1,
+            )
+            .ok(),
             Self::SchoolYear => {
                 let (first, second) = (digits(label.get(..2)?, 2)?, digits(label.get(2..)?, 2)?);
                 ((first + 1) % 100 == second).then(|| date(2000 + first, 7, 1))
@@ -71,7 +100,10 @@ impl Form {
             Self::SchoolYear => format!("{:02}{:02}", year % 100, (year + 1) % 100),
             Self::Quarter => format!("{year:04}/QTR{}", (month + 2) / 3),
             Self::Month => format!("{year:04}-{month:02}"),
-            Self::NamedMonth => format!("{}_{year:04}", MONTHS[usize::from(month.unsigned_abs()) - 1]),
+            Self::NamedMonth => format!(
+                "{}_{year:04}",
+                MONTHS[usize::from(month.unsigned_abs()) - 1]
+            ),
             Self::Day => format!("{year:04}{month:02}{:02}", first_day.day()),
             Self::HyphenatedDay => first_day.to_string(),
         }
@@ -83,7 +115,9 @@ impl Form {
             (Self::Year, Step::Year)
             | (Self::Quarter, Step::Quarter)
             | (Self::Month | Self::NamedMonth, Step::Month)
-            | (Self::Day | Self::HyphenatedDay, Step::Day | Step::BusinessDay) => Some(schedule.step),
+            | (Self::Day | Self::HyphenatedDay, Step::Day | Step::BusinessDay) => {
+                Some(schedule.step)
+            }
             (Self::SchoolYear, Step::Year) => Some(Step::SchoolYear),
             _ => None,
         }
@@ -110,11 +144,17 @@ impl Form {
 }
 
 fn digits(text: &str, count: usize) -> Option<i16> {
-    (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+    (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())?
 }
 
 fn day([year, month, day]: [&str; 3]) -> Option<Date> {
-    Date::new(digits(year, 4)?, i8::try_from(digits(month, 2)?).ok()?, i8::try_from(digits(day, 2)?).ok()?).ok()
+    Date::new(
+        digits(year, 4)?,
+        i8::try_from(digits(month, 2)?).ok()?,
+        i8::try_from(digits(day, 2)?).ok()?,
+    )
+    .ok()
 }
 
 /// A range of labels beside the calendar of its source.
@@ -142,32 +182,64 @@ impl Editions {
         })?;
         // What is over needs no calendar.
         let natural = || Some(Schedule::of_cadence(form.cadence())).filter(|_| range.to != NOW);
-        let fitting = schedule.filter(|schedule| form.step(schedule).is_some()).or_else(natural);
+        let fitting = schedule
+            .filter(|schedule| form.step(schedule).is_some())
+            .or_else(natural);
         let schedule = fitting.ok_or_else(|| {
             Error::config(format!("labels such as `{}` need a calendar of their own step: give the source a `calendar` with {}", range.from, form.every()))
         })?;
         let step = form.step(&schedule).unwrap_or(schedule.step);
         let first_day = |key: &str, label: &str| {
-            let day = form.first_day(label).ok_or_else(|| Error::config(format!("`{key}`: `{label}` has not the form of `from`, `{}`", range.from)))?;
-            if step.begins_on(day) { Ok(day) } else { Err(Error::config(format!("`{key}`: `{label}` is no business day"))) }
+            let day = form.first_day(label).ok_or_else(|| {
+                Error::config(format!(
+                    "`{key}`: `{label}` has not the form of `from`, `{}`",
+                    range.from
+                ))
+            })?;
+            if step.begins_on(day) {
+                Ok(day)
+            } else {
+                Err(Error::config(format!(
+                    "`{key}`: `{label}` is no business day"
+                )))
+            }
         };
         let from = first_day("from", &range.from)?;
-        let to = if range.to == NOW { None } else { Some(first_day("to", &range.to)?) };
+        let to = if range.to == NOW {
+            None
+        } else {
+            Some(first_day("to", &range.to)?)
+        };
         if to.is_some_and(|to| to < from) {
-            return Err(Error::config(format!("`from`: `{}` is after `to`, `{}`", range.from, range.to)));
+            return Err(Error::config(format!(
+                "`from`: `{}` is after `to`, `{}`",
+                range.from, range.to
+            )));
         }
         if range.last == Some(0) {
-            return Err(Error::config("`last`: 0 labels are none; leave it out for all"));
+            return Err(Error::config(
+                "`last`: 0 labels are none; leave it out for all",
+            ));
         }
-        Ok(Self { form, schedule: schedule.with_step(step), from, to, last: range.last.map(|last| last as usize) })
+        Ok(Self {
+            form,
+            schedule: schedule.with_step(step),
+            from,
+            to,
+            last: range.last.map(|last| last as usize),
+        })
     }
 
     /// The labels whose editions can be there, oldest first.
     pub fn labels(&self, now: Timestamp) -> Vec<String> {
         let newest = self.schedule.newest(now);
         let end = self.to.map_or(newest, |to| to.min(newest));
-        let days = std::iter::successors(Some(self.from), |day| Some(self.schedule.step.after(*day))).take_while(|day| *day <= end);
-        days.take(MAX_LABELS).map(|day| self.form.label(day)).collect()
+        let days =
+            std::iter::successors(Some(self.from), |day| Some(self.schedule.step.after(*day)))
+                .take_while(|day| *day <= end);
+        days.take(MAX_LABELS)
+            .map(|day| self.form.label(day))
+            .collect()
     }
 
     /// How many of the newest are wanted.
@@ -189,7 +261,9 @@ impl Editions {
     pub fn next_late_from(&self, label: &str) -> Option<Date> {
         let day = self.form.first_day(label)?;
         let next = self.schedule.step.after(day);
-        self.to.is_none_or(|to| next <= to).then(|| self.schedule.late_from(next))
+        self.to
+            .is_none_or(|to| next <= to)
+            .then(|| self.schedule.late_from(next))
     }
 }
 
@@ -203,25 +277,79 @@ mod tests {
     use super::*;
 
     fn editions(from: &str, to: &str, calendar: &str) -> Result<Editions> {
-        let range = LabelRange { from: from.to_owned(), to: to.to_owned(), last: None };
-        Editions::of(&range, Schedule::of(&toml::from_str(calendar).unwrap()).unwrap())
+        let range = LabelRange {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            last: None,
+        };
+        Editions::of(
+            &range,
+            Schedule::of(&toml::from_str(calendar).unwrap()).unwrap(),
+        )
     }
 
     #[test]
     fn labels_follow_each_other_in_the_form_of_the_first() {
         for (from, calendar, now, expected) in [
-            ("2024", "every = \"year\"\nafter = \"8 months\"", "2026-09-01T00:00:00Z", &["2024", "2025", "2026"][..]),
-            ("2024", "every = \"year\"\nafter = \"8 months\"", "2026-08-31T23:59:59Z", &["2024", "2025"]),
-            ("2425", "every = \"year\"\nafter = \"10 months\"", "2027-05-01T00:00:00Z", &["2425", "2526", "2627"]),
-            ("2425", "every = \"year\"\nafter = \"10 months\"", "2027-04-30T23:59:59Z", &["2425", "2526"]),
-            ("2025/QTR3", "every = \"quarter\"", "2026-04-01T00:00:00Z", &["2025/QTR3", "2025/QTR4", "2026/QTR1", "2026/QTR2"]),
-            ("2026-11", "every = \"month\"", "2027-01-31T00:00:00Z", &["2026-11", "2026-12", "2027-01"]),
-            ("November_2026", "every = \"month\"", "2027-01-31T00:00:00Z", &["November_2026", "December_2026", "January_2027"]),
-            ("20261124", "every = \"business_day\"", "2026-11-30T00:00:00Z", &["20261124", "20261125", "20261127", "20261130"]),
-            ("2026-11-27", "every = \"day\"", "2026-11-29T00:00:00Z", &["2026-11-27", "2026-11-28", "2026-11-29"]),
+            (
+                "2024",
+                "every = \"year\"\nafter = \"8 months\"",
+                "2026-09-01T00:00:00Z",
+                &["2024", "2025", "2026"][..],
+            ),
+            (
+                "2024",
+                "every = \"year\"\nafter = \"8 months\"",
+                "2026-08-31T23:59:59Z",
+                &["2024", "2025"],
+            ),
+            (
+                "2425",
+                "every = \"year\"\nafter = \"10 months\"",
+                "2027-05-01T00:00:00Z",
+                &["2425", "2526", "2627"],
+            ),
+            (
+                "2425",
+                "every = \"year\"\nafter = \"10 months\"",
+                "2027-04-30T23:59:59Z",
+                &["2425", "2526"],
+            ),
+            (
+                "2025/QTR3",
+                "every = \"quarter\"",
+                "2026-04-01T00:00:00Z",
+                &["2025/QTR3", "2025/QTR4", "2026/QTR1", "2026/QTR2"],
+            ),
+            (
+                "2026-11",
+                "every = \"month\"",
+                "2027-01-31T00:00:00Z",
+                &["2026-11", "2026-12", "2027-01"],
+            ),
+            (
+                "November_2026",
+                "every = \"month\"",
+                "2027-01-31T00:00:00Z",
+                &["November_2026", "December_2026", "January_2027"],
+            ),
+            (
+                "20261124",
+                "every = \"business_day\"",
+                "2026-11-30T00:00:00Z",
+                &["20261124", "20261125", "20261127", "20261130"],
+            ),
+            (
+                "2026-11-27",
+                "every = \"day\"",
+                "2026-11-29T00:00:00Z",
+                &["2026-11-27", "2026-11-28", "2026-11-29"],
+            ),
             ("2027", "every = \"year\"", "2026-11-22T00:00:00Z", &[]),
         ] {
-            let labels = editions(from, NOW, calendar).unwrap().labels(now.parse().unwrap());
+            let labels = editions(from, NOW, calendar)
+                .unwrap()
+                .labels(now.parse().unwrap());
             assert_eq!(labels, expected, "{from} at {now}");
         }
     }
@@ -229,8 +357,17 @@ mod tests {
     #[test]
     fn a_range_with_an_end_ends_there_and_is_never_late() {
         let years = editions("2019", "2021", "every = \"never\"").unwrap();
-        assert_eq!(years.labels("2026-01-01T00:00:00Z".parse().unwrap()), ["2019", "2020", "2021"]);
-        assert_eq!((years.next_late_from("2020").is_some(), years.next_late_from("2021")), (true, None));
+        assert_eq!(
+            years.labels("2026-01-01T00:00:00Z".parse().unwrap()),
+            ["2019", "2020", "2021"]
+        );
+        assert_eq!(
+            (
+                years.next_late_from("2020").is_some(),
+                years.next_late_from("2021")
+            ),
+            (true, None)
+        );
     }
 
     #[test]
@@ -248,9 +385,26 @@ mod tests {
         ] {
             assert_eq!(Form::of(label), Some(form), "{label}");
             let day = form.first_day(label).unwrap();
-            assert_eq!((day.to_string(), form.label(day)), (first_day.to_owned(), label.to_owned()));
+            assert_eq!(
+                (day.to_string(), form.label(day)),
+                (first_day.to_owned(), label.to_owned())
+            );
         }
-        for label in ["", "209", "2427", "2009/QTR5", "2009/Q2", "2026-13", "september_2026", "20230931", "2023-9-29", "2526_w_0a", "2021q4", "b01003", "US"] {
+        for label in [
+            "",
+            "209",
+            "2427",
+            "2009/QTR5",
+            "2009/Q2",
+            "2026-13",
+            "september_2026",
+            "20230931",
+            "2023-9-29",
+            "2526_w_0a",
+            "2021q4",
+            "b01003",
+            "US",
+        ] {
             assert_eq!(Form::of(label), None, "{label}");
         }
         // As the first of a range this is a year; behind an earlier school year it is one.
@@ -261,12 +415,37 @@ mod tests {
     fn what_is_no_range_is_named() {
         let year = "every = \"year\"";
         for (from, to, calendar, expected) in [
-            ("fall", NOW, year, "`from`: `fall` is no label of a known form"),
-            ("2009/QTR2", NOW, year, "labels such as `2009/QTR2` need a calendar of their own step: give the source a `calendar` with `every = \"quarter\"`"),
-            ("2009", NOW, "every = \"never\"", "labels such as `2009` need a calendar of their own step"),
+            (
+                "fall",
+                NOW,
+                year,
+                "`from`: `fall` is no label of a known form",
+            ),
+            (
+                "2009/QTR2",
+                NOW,
+                year,
+                "labels such as `2009/QTR2` need a calendar of their own step: give the source a `calendar` with `every = \"quarter\"`",
+            ),
+            (
+                "2009",
+                NOW,
+                "every = \"never\"",
+                "labels such as `2009` need a calendar of their own step",
+            ),
             ("2009", "2008", year, "`from`: `2009` is after `to`, `2008`"),
-            ("2009", "2010/QTR1", year, "`to`: `2010/QTR1` has not the form of `from`, `2009`"),
-            ("20261126", NOW, "every = \"business_day\"", "`from`: `20261126` is no business day"),
+            (
+                "2009",
+                "2010/QTR1",
+                year,
+                "`to`: `2010/QTR1` has not the form of `from`, `2009`",
+            ),
+            (
+                "20261126",
+                NOW,
+                "every = \"business_day\"",
+                "`from`: `20261126` is no business day",
+            ),
         ] {
             let error = editions(from, to, calendar).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{from}: {error}");

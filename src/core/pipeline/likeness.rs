@@ -1,4 +1,5 @@
-//! Finds the name that is likely another spelling of a column's name, and none where a wrong guess would be easy.
+//! Finds the name that is likely another spelling of a column's name, and none where a wrong guess
+//! would be easy.
 
 use strsim::normalized_damerau_levenshtein;
 
@@ -13,49 +14,87 @@ const NAMES_ALIKE: f64 = 0.8;
 /// Share of their words that two names have in common, from which one can be the other's.
 const SHARE_IN_COMMON: f64 = 0.65;
 
-/// Returns the candidate that can be another spelling of a column's name, the likest first: `PERMIT_NUM` for `permit_number`. None where
-/// nothing is near: names that have different words (`expiration_date`, `creation_date`) or numbers (`address1`, `address2`) are not alike.
+/// Returns the candidate that can be another spelling of a column's name, the likest first:
+/// `PERMIT_NUM` for `permit_number`. None where nothing is near: names that have different words
+/// (`expiration_date`, `creation_date`) or numbers (`address1`, `address2`) are not alike.
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let name = normalized_name(name);
     let scored = candidates.iter().filter_map(|candidate| {
         let normalized = normalized_name(candidate);
         let likeness = likeness(&name, &normalized)?;
-        Some((likeness, normalized_damerau_levenshtein(&name, &normalized), *candidate))
+        Some((
+            likeness,
+            normalized_damerau_levenshtein(&name, &normalized),
+            *candidate,
+        ))
     });
     // Of equals the first: `max_by` keeps the last.
     let scored: Vec<_> = scored.collect();
-    scored.into_iter().rev().max_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))).map(|(.., candidate)| candidate)
+    scored
+        .into_iter()
+        .rev()
+        .max_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)))
+        .map(|(.., candidate)| candidate)
 }
 
 /// A TOML reader's message about a name that it does not know, with the known name that is like it.
 pub fn suggested(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let is_about_a_name = ["unknown field ", "unknown variant "].iter().any(|start| message.starts_with(start));
-    match quoted.next().filter(|_| is_about_a_name).and_then(|name| nearest(name, &quoted.collect::<Vec<_>>())) {
+    let is_about_a_name = ["unknown field ", "unknown variant "]
+        .iter()
+        .any(|start| message.starts_with(start));
+    match quoted
+        .next()
+        .filter(|_| is_about_a_name)
+        .and_then(|name| nearest(name, &quoted.collect::<Vec<_>>()))
+    {
         Some(candidate) => format!("{message}; did you mean `{candidate}`?"),
         None => message.to_owned(),
     }
 }
 
-/// How alike two normalized names are, 1 being the same; none when they can hardly mean the same column.
+/// How alike two normalized names are, 1 being the same; none when they can hardly mean the same
+/// column.
 fn likeness(one: &str, other: &str) -> Option<f64> {
-    let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
-    if one.is_empty() || other.is_empty() || (digits(one) != digits(other) && !digits(one).is_empty() && !digits(other).is_empty()) {
+    let digits = |name: &str| {
+        name.chars()
+            .filter(char::is_ascii_digit)
+            .collect::<String>()
+    };
+    if one.is_empty()
+        || other.is_empty()
+        || (digits(one) != digits(other) && !digits(one).is_empty() && !digits(other).is_empty())
+    {
         return None;
     }
     let joined = normalized_damerau_levenshtein(&one.replace('_', ""), &other.replace('_', ""));
-    let by_words = words_in_common(&one.split('_').collect::<Vec<_>>(), &other.split('_').collect::<Vec<_>>()).filter(|share| *share >= SHARE_IN_COMMON);
-    by_words.into_iter().chain((joined >= NAMES_ALIKE).then_some(joined)).max_by(f64::total_cmp)
+    let by_words = words_in_common(
+        &one.split('_').collect::<Vec<_>>(),
+        &other.split('_').collect::<Vec<_>>(),
+    )
+    .filter(|share| *share >= SHARE_IN_COMMON);
+    by_words
+        .into_iter()
+        .chain((joined >= NAMES_ALIKE).then_some(joined))
+        .max_by(f64::total_cmp)
 }
 
-/// The share of two names' words that each have a partner in the other; none when each name has a word without one.
+/// The share of two names' words that each have a partner in the other; none when each name has a
+/// word without one.
 fn words_in_common(one: &[&str], other: &[&str]) -> Option<f64> {
     let mut left: Vec<&str> = other.to_vec();
     let mut common = 0.0;
     let mut alone = 0_usize;
     for word in one {
-        let scored = left.iter().enumerate().map(|(place, candidate)| (place, word_likeness(word, candidate)));
-        match scored.rev().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, likeness)| *likeness >= WORDS_ALIKE) {
+        let scored = left
+            .iter()
+            .enumerate()
+            .map(|(place, candidate)| (place, word_likeness(word, candidate)));
+        match scored
+            .rev()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|(_, likeness)| *likeness >= WORDS_ALIKE)
+        {
             Some((place, likeness)) => {
                 left.remove(place);
                 common += likeness;
@@ -69,8 +108,13 @@ fn words_in_common(one: &[&str], other: &[&str]) -> Option<f64> {
 
 /// A word and its abbreviation (`num`, `number`; `desc`, `description`) are nearly the same.
 fn word_likeness(one: &str, other: &str) -> f64 {
-    let is_abbreviation = one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one));
-    if one != other && is_abbreviation { 0.9 } else { normalized_damerau_levenshtein(one, other) }
+    let is_abbreviation =
+        one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one));
+    if one != other && is_abbreviation {
+        0.9
+    } else {
+        normalized_damerau_levenshtein(one, other)
+    }
 }
 
 #[cfg(test)]
@@ -80,13 +124,29 @@ mod tests {
     #[test]
     fn another_spelling_of_a_name_is_found() {
         for (name, candidates, expected) in [
-            ("PERMIT_NUM", &["status", "permit_number", "permit_type"][..], "permit_number"),
-            ("License Number", &["license_type", "licensenumber"], "licensenumber"),
+            (
+                "PERMIT_NUM",
+                &["status", "permit_number", "permit_type"][..],
+                "permit_number",
+            ),
+            (
+                "License Number",
+                &["license_type", "licensenumber"],
+                "licensenumber",
+            ),
             ("issued", &["expired_date", "issued_date"], "issued_date"),
             ("ZIP", &["zip_code", "city"], "zip_code"),
             ("type_code", &["type", "typecode"], "typecode"),
-            ("busines_name", &["business_name", "trade_name"], "business_name"),
-            ("contractor_address1", &["contractor_address2", "contractor_addr1"], "contractor_addr1"),
+            (
+                "busines_name",
+                &["business_name", "trade_name"],
+                "business_name",
+            ),
+            (
+                "contractor_address1",
+                &["contractor_address2", "contractor_addr1"],
+                "contractor_addr1",
+            ),
             ("description", &["descr", "desc"], "descr"),
         ] {
             assert_eq!(nearest(name, candidates), Some(expected), "{name}");

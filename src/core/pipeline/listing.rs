@@ -1,4 +1,5 @@
-//! Picks a publisher's files from the links of a page by a regular expression of their names: of each kind the newest.
+//! Picks a publisher's files from the links of a page by a regular expression of their names: of
+//! each kind the newest.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,27 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Files that a publisher names on a page, under names that change with every issue: the source's URL is the page, its files are the
-/// page's links that have the pattern's form, of each kind the newest.
+/// Files that a publisher names on a page, under names that change with every issue: the source's
+/// URL is the page, its files are the page's links that have the pattern's form, of each kind the
+/// newest.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listing {
-    /// Regular expression of the whole last segment of a link. Letter case does not count. Its named groups are the fields: `(?<state>[a-z]{2})`.
+    /// Regular expression of the whole last segment of a link. Letter case does not count. Its
+    /// named groups are the fields: `(?<state>[a-z]{2})`.
     pub pattern: String,
     /// Fields that tell files apart of which the newest is wanted.
     pub per: Vec<String>,
-    /// Fields by which a file is newer than another, the weightiest first: numbers, or English names of months, in full or of three or two letters.
+    /// Fields by which a file is newer than another, the weightiest first: numbers, or English
+    /// names of months, in full or of three or two letters.
     pub newest_by: Vec<String>,
-    /// Of files that are equally new, the values of a field that come first: `{ extension = ["zip", "csv"] }`.
+    /// Of files that are equally new, the values of a field that come first: `{ extension = ["zip",
+    /// "csv"] }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prefer: BTreeMap<String, Vec<String>>,
-    /// How many of each kind are wanted, the newest first: two where the next period's file is put out before the present one ends.
+    /// How many of each kind are wanted, the newest first: two where the next period's file is put
+    /// out before the present one ends.
     #[serde(default = "newest_alone", skip_serializing_if = "is_newest_alone")]
     pub last: usize,
     /// Values that are wanted, by field, where not all are.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<String>>,
-    /// Addresses to ask for while the page cannot be read or names no file of the form: what the publisher is known to have put out.
+    /// Addresses to ask for while the page cannot be read or names no file of the form: what the
+    /// publisher is known to have put out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<String>,
 }
@@ -37,8 +44,8 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub link: String,
-    /// What stays the same from issue to issue: the fields that tell files apart, and preferred ones. Where several issues are read, those that
-    /// tell issues apart too.
+    /// What stays the same from issue to issue: the fields that tell files apart, and preferred
+    /// ones. Where several issues are read, those that tell issues apart too.
     pub keys: BTreeMap<String, String>,
     /// All fields.
     pub fields: BTreeMap<String, String>,
@@ -53,10 +60,25 @@ fn is_newest_alone(last: &usize) -> bool {
     *last == 1
 }
 
-const MONTHS: [&str; 12] = ["JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"];
+const MONTHS: [&str; 12] = [
+    "JANUARY",
+    "FEBRUARY",
+    "MARCH",
+    "APRIL",
+    "MAY",
+    "JUNE",
+    "JULY",
+    "AUGUST",
+    "SEPTEMBER",
+    "OCTOBER",
+    "NOVEMBER",
+    "DECEMBER",
+];
 
 /// Months by two letters, as in the names of the weather service's files.
-const SHORT_MONTHS: [&str; 12] = ["JA", "FE", "MR", "AP", "MY", "JN", "JL", "AU", "SE", "OC", "NV", "DE"];
+const SHORT_MONTHS: [&str; 12] = [
+    "JA", "FE", "MR", "AP", "MY", "JN", "JL", "AU", "SE", "OC", "NV", "DE",
+];
 
 /// What a pattern may take in memory: those of declarations take a tenth of it.
 const MAX_PATTERN_BYTES: usize = 1 << 17;
@@ -67,29 +89,56 @@ impl Listing {
     /// # Errors
     /// The key that is wrong, and what is wrong with it.
     pub fn check(&self) -> std::result::Result<(), (&'static str, String)> {
-        let pattern = self.regex().map_err(|error| ("pattern", error.to_string()))?;
+        let pattern = self
+            .regex()
+            .map_err(|error| ("pattern", error.to_string()))?;
         if self.last == 0 {
             return Err(("last", "is 0, so that no file would be read".to_owned()));
         }
         let fields: Vec<&str> = pattern.capture_names().flatten().collect();
-        let named = |key: &'static str, names: Vec<&String>| names.into_iter().find(|name| !fields.contains(&name.as_str())).map(|name| (key, name.clone()));
+        let named = |key: &'static str, names: Vec<&String>| {
+            names
+                .into_iter()
+                .find(|name| !fields.contains(&name.as_str()))
+                .map(|name| (key, name.clone()))
+        };
         let unknown = named("per", self.per.iter().collect())
             .or_else(|| named("newest_by", self.newest_by.iter().collect()))
             .or_else(|| named("prefer", self.prefer.keys().collect()))
             .or_else(|| named("only", self.only.keys().collect()));
         if let Some((key, name)) = unknown {
-            return Err((key, format!("`{name}` is no named group of the pattern `{}`", self.pattern)));
+            return Err((
+                key,
+                format!(
+                    "`{name}` is no named group of the pattern `{}`",
+                    self.pattern
+                ),
+            ));
         }
-        let is_address = |address: &&String| address.starts_with("https://") && self.fields_of(&pattern, name_of(address)).is_some();
+        let is_address = |address: &&String| {
+            address.starts_with("https://") && self.fields_of(&pattern, name_of(address)).is_some()
+        };
         match self.otherwise.iter().find(|address| !is_address(address)) {
-            Some(other) => Err(("otherwise", format!("`{other}` is no https:// address whose name has the form `{}`", self.pattern))),
+            Some(other) => Err((
+                "otherwise",
+                format!(
+                    "`{other}` is no https:// address whose name has the form `{}`",
+                    self.pattern
+                ),
+            )),
             None => Ok(()),
         }
     }
 
     /// Names of the pattern's fields, with a value each that they could have.
     pub fn sample(&self) -> BTreeMap<String, String> {
-        let names = |pattern: Regex| pattern.capture_names().flatten().map(|name| (name.to_owned(), "0".to_owned())).collect();
+        let names = |pattern: Regex| {
+            pattern
+                .capture_names()
+                .flatten()
+                .map(|name| (name.to_owned(), "0".to_owned()))
+                .collect()
+        };
         self.regex().map(names).unwrap_or_default()
     }
 
@@ -104,12 +153,34 @@ impl Listing {
         let pattern = self.regex()?;
         let mut found: BTreeMap<Vec<String>, Vec<Listed>> = BTreeMap::new();
         for link in links {
-            let Some(fields) = self.fields_of(&pattern, name_of(link)).filter(|fields| self.is_wanted(fields)) else { continue };
-            let tells_issues_apart = |name: &str| self.last > 1 && self.newest_by.iter().any(|by| by == name);
-            let is_key = |name: &str| self.per.iter().any(|per| per == name) || self.prefer.contains_key(name) || tells_issues_apart(name);
-            let keys = fields.iter().filter(|(name, _)| is_key(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
-            let listed = Listed { link: link.clone(), keys, fields };
-            let kind: Vec<String> = self.per.iter().map(|name| listed.fields[name].clone()).collect();
+            let Some(fields) = self
+                .fields_of(&pattern, name_of(link))
+                .filter(|fields| self.is_wanted(fields))
+            else {
+                continue;
+            };
+            let tells_issues_apart =
+                |name: &str| self.last > 1 && self.newest_by.iter().any(|by| by == name);
+            let is_key = |name: &str| {
+                self.per.iter().any(|per| per == name)
+                    || self.prefer.contains_key(name)
+                    || tells_issues_apart(name)
+            };
+            let keys = fields
+                .iter()
+                .filter(|(name, _)| is_key(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            let listed = Listed {
+                link: link.clone(),
+                keys,
+                fields,
+            };
+            let kind: Vec<String> = self
+                .per
+                .iter()
+                .map(|name| listed.fields[name].clone())
+                .collect();
             found.entry(kind).or_default().push(listed);
         }
         let newest = |mut listed: Vec<Listed>| {
@@ -125,35 +196,65 @@ impl Listing {
     /// The pattern, which a whole name has to match. ASCII only, so that `\d` is one of ten digits.
     fn regex(&self) -> Result<Regex> {
         let mut builder = RegexBuilder::new(&format!("^(?:{})$", self.pattern));
-        builder.unicode(false).case_insensitive(true).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
-            let text = error.to_string();
-            let last_line = text.lines().last().unwrap_or_default();
-            let why = last_line.strip_prefix("error: ").unwrap_or(last_line).trim_end_matches('.');
-            let hint = if why.contains("UTF-8") { r": write a dot as `\.`, and classes as `[a-z]`" } else { "" };
-            Error::config(format!("`{}` is no regular expression that can be used: {why}{hint}", self.pattern))
-        })
+        builder
+            .unicode(false)
+            .case_insensitive(true)
+            .size_limit(MAX_PATTERN_BYTES)
+            .build()
+            .map_err(|error| {
+                let text = error.to_string();
+                let last_line = text.lines().last().unwrap_or_default();
+                let why = last_line
+                    .strip_prefix("error: ")
+                    .unwrap_or(last_line)
+                    .trim_end_matches('.');
+                let hint = if why.contains("UTF-8") {
+                    r": write a dot as `\.`, and classes as `[a-z]`"
+                } else {
+                    ""
+                };
+                Error::config(format!(
+                    "`{}` is no regular expression that can be used: {why}{hint}",
+                    self.pattern
+                ))
+            })
     }
 
-    /// The values of a name's fields: preferred ones in lower case, others in upper case. None when the name is not of the form, or by what is newer is
-    /// neither a number nor a month.
+    /// The values of a name's fields: preferred ones in lower case, others in upper case. None when
+    /// the name is not of the form, or by what is newer is neither a number nor a month.
     fn fields_of(&self, pattern: &Regex, name: &str) -> Option<BTreeMap<String, String>> {
         let captures = pattern.captures(name)?;
         let value = |name: &str| {
             let text = captures.name(name).map_or("", |found| found.as_str());
-            if self.prefer.contains_key(name) { text.to_ascii_lowercase() } else { text.to_ascii_uppercase() }
+            if self.prefer.contains_key(name) {
+                text.to_ascii_lowercase()
+            } else {
+                text.to_ascii_uppercase()
+            }
         };
-        let fields: BTreeMap<String, String> = pattern.capture_names().flatten().map(|name| (name.to_owned(), value(name))).collect();
-        self.newest_by.iter().all(|name| fields.get(name).is_some_and(|value| rank(value).is_some())).then_some(fields)
+        let fields: BTreeMap<String, String> = pattern
+            .capture_names()
+            .flatten()
+            .map(|name| (name.to_owned(), value(name)))
+            .collect();
+        self.newest_by
+            .iter()
+            .all(|name| fields.get(name).is_some_and(|value| rank(value).is_some()))
+            .then_some(fields)
     }
 
     /// Whether two files are one issue under two names, such as one packed and one not.
     fn is_same_issue(&self, one: &Listed, other: &Listed) -> bool {
-        self.newest_by.iter().all(|name| one.fields[name] == other.fields[name])
+        self.newest_by
+            .iter()
+            .all(|name| one.fields[name] == other.fields[name])
     }
 
     /// Whether a file of these fields is asked for. A field that is not among them says nothing.
     pub fn is_wanted(&self, fields: &BTreeMap<String, String>) -> bool {
-        self.only.iter().all(|(name, wanted)| fields.get(name).is_none_or(|value| wanted.contains(value)))
+        self.only
+            .iter()
+            .all(|(name, wanted)| fields.get(name).is_none_or(|value| wanted.contains(value)))
     }
 
     /// What tells a file from others of which the newest is wanted too.
@@ -162,27 +263,56 @@ impl Listing {
     }
 
     fn compare(&self, one: &Listed, other: &Listed) -> Ordering {
-        let by_issue = self.newest_by.iter().map(|name| issue(name, one).cmp(&issue(name, other)));
+        let by_issue = self
+            .newest_by
+            .iter()
+            .map(|name| issue(name, one).cmp(&issue(name, other)));
         let place = |listed: &Listed, name: &str, values: &[String]| {
-            values.iter().position(|value| value.eq_ignore_ascii_case(&listed.fields[name])).unwrap_or(values.len())
+            values
+                .iter()
+                .position(|value| value.eq_ignore_ascii_case(&listed.fields[name]))
+                .unwrap_or(values.len())
         };
-        let by_preference = self.prefer.iter().map(|(name, values)| place(other, name, values).cmp(&place(one, name, values)));
-        by_issue.chain(by_preference).find(|order| order.is_ne()).unwrap_or_else(|| other.link.cmp(&one.link))
+        let by_preference = self
+            .prefer
+            .iter()
+            .map(|(name, values)| place(other, name, values).cmp(&place(one, name, values)));
+        by_issue
+            .chain(by_preference)
+            .find(|order| order.is_ne())
+            .unwrap_or_else(|| other.link.cmp(&one.link))
     }
 }
 
-/// The place of a field among those of other files. A quarter's file says in which month it was put out, and not of which year: a month that
-/// the quarter has not reached by its end is one of the year before.
+/// The place of a field among those of other files. A quarter's file says in which month it was put
+/// out, and not of which year: a month that the quarter has not reached by its end is one of the
+/// year before.
 fn issue(name: &str, listed: &Listed) -> Option<u64> {
     let rank = rank(&listed.fields[name])?;
-    let quarter = listed.fields.get("quarter").and_then(|quarter| quarter.parse::<u64>().ok());
-    Some(if name == "month" && quarter.is_some_and(|quarter| rank <= 3 * quarter) { rank + 12 } else { rank })
+    let quarter = listed
+        .fields
+        .get("quarter")
+        .and_then(|quarter| quarter.parse::<u64>().ok());
+    Some(
+        if name == "month" && quarter.is_some_and(|quarter| rank <= 3 * quarter) {
+            rank + 12
+        } else {
+            rank
+        },
+    )
 }
 
 /// A number, or that of a month.
 fn rank(text: &str) -> Option<u64> {
-    let is_month = |(long, short): (&&str, &&str)| *long == text || *short == text || long.get(..3) == Some(text);
-    MONTHS.iter().zip(&SHORT_MONTHS).position(is_month).map(|month| month as u64 + 1).or_else(|| text.parse().ok())
+    let is_month = |(long, short): (&&str, &&str)| {
+        *long == text || *short == text || long.get(..3) == Some(text)
+    };
+    MONTHS
+        .iter()
+        .zip(&SHORT_MONTHS)
+        .position(is_month)
+        .map(|month| month as u64 + 1)
+        .or_else(|| text.parse().ok())
 }
 
 /// The last segment of an address.
@@ -209,7 +339,12 @@ mod tests {
 
     fn newest(listing: &Listing, links: &[&str]) -> Vec<String> {
         let links: Vec<String> = links.iter().map(|link| (*link).to_owned()).collect();
-        listing.newest(&links).unwrap().into_iter().map(|listed| listed.link).collect()
+        listing
+            .newest(&links)
+            .unwrap()
+            .into_iter()
+            .map(|listed| listed.link)
+            .collect()
     }
 
     #[test]
@@ -224,34 +359,82 @@ mod tests {
             "https://a/NER2013Q2FEB25.txt",
         ];
         assert_eq!(newest(&listing(), &links), [links[2], links[6], links[0]]);
-        let only = Listing { only: [("state".to_owned(), vec!["WI".to_owned()])].into(), ..listing() };
+        let only = Listing {
+            only: [("state".to_owned(), vec!["WI".to_owned()])].into(),
+            ..listing()
+        };
         assert_eq!(newest(&only, &links), [links[0]]);
     }
 
     #[test]
     fn a_quarters_file_put_out_again_is_newer_than_that_of_the_autumn_before() {
-        let order =
-            ["2026Q1SEP2", "2026Q1OCT31", "2026Q1NOV30", "2026Q1JAN15", "2026Q1MAR1", "2026Q2NOV20", "2026Q2FEB18", "2026Q2JUN1", "2026Q4AUG30", "2026Q4DEC1"];
+        let order = [
+            "2026Q1SEP2",
+            "2026Q1OCT31",
+            "2026Q1NOV30",
+            "2026Q1JAN15",
+            "2026Q1MAR1",
+            "2026Q2NOV20",
+            "2026Q2FEB18",
+            "2026Q2JUN1",
+            "2026Q4AUG30",
+            "2026Q4DEC1",
+        ];
         let links = order.map(|issue| format!("https://a/MNR{issue}.zip"));
         for pair in links.windows(2) {
-            assert_eq!(newest(&listing(), &[&pair[1], &pair[0]]), [pair[1].as_str()]);
-            assert_eq!(newest(&listing(), &[&pair[0], &pair[1]]), [pair[1].as_str()]);
+            assert_eq!(
+                newest(&listing(), &[&pair[1], &pair[0]]),
+                [pair[1].as_str()]
+            );
+            assert_eq!(
+                newest(&listing(), &[&pair[0], &pair[1]]),
+                [pair[1].as_str()]
+            );
         }
     }
 
     #[test]
     fn months_of_two_letters_are_months() {
         let pattern = r"bp(?<day>\d\d)(?<month>[a-z]{2})(?<year>\d\d)\.dbx".to_owned();
-        let listing = Listing { pattern, per: Vec::new(), newest_by: ["year", "month", "day"].map(str::to_owned).into(), prefer: BTreeMap::new(), ..listing() };
-        let links = ["https://a/bp18mr25.dbx", "https://a/bp16ap26.dbx", "https://a/bp02ja26.dbx", "https://a/bp30xx26.dbx"];
+        let listing = Listing {
+            pattern,
+            per: Vec::new(),
+            newest_by: ["year", "month", "day"].map(str::to_owned).into(),
+            prefer: BTreeMap::new(),
+            ..listing()
+        };
+        let links = [
+            "https://a/bp18mr25.dbx",
+            "https://a/bp16ap26.dbx",
+            "https://a/bp02ja26.dbx",
+            "https://a/bp30xx26.dbx",
+        ];
         assert_eq!(newest(&listing, &links), [links[1]]);
     }
 
     #[test]
     fn of_equals_the_preferred_one_is_picked() {
-        assert_eq!(newest(&listing(), &["https://a/MNR2026Q2FEB18.csv", "https://a/MNR2026Q2FEB18.zip"]), ["https://a/MNR2026Q2FEB18.zip"]);
-        let listed = listing().newest(&["https://a/MNR2026Q2FEB18.ZIP".to_owned()]).unwrap().remove(0);
-        assert_eq!(listed.keys, BTreeMap::from([("state".to_owned(), "MN".to_owned()), ("extension".to_owned(), "zip".to_owned())]));
+        assert_eq!(
+            newest(
+                &listing(),
+                &[
+                    "https://a/MNR2026Q2FEB18.csv",
+                    "https://a/MNR2026Q2FEB18.zip"
+                ]
+            ),
+            ["https://a/MNR2026Q2FEB18.zip"]
+        );
+        let listed = listing()
+            .newest(&["https://a/MNR2026Q2FEB18.ZIP".to_owned()])
+            .unwrap()
+            .remove(0);
+        assert_eq!(
+            listed.keys,
+            BTreeMap::from([
+                ("state".to_owned(), "MN".to_owned()),
+                ("extension".to_owned(), "zip".to_owned())
+            ])
+        );
         assert_eq!(listed.fields["day"], "18");
     }
 
@@ -259,16 +442,31 @@ mod tests {
     fn the_newest_two_are_picked_and_known_by_their_issue() {
         let two = Listing {
             pattern: r"Rates_(?<year>\d\d)Q(?<quarter>\d)(?<end>_0\.zip|\.zip)".to_owned(),
-            prefer: [("end".to_owned(), ["_0.zip", ".zip"].map(str::to_owned).into())].into(),
+            prefer: [(
+                "end".to_owned(),
+                ["_0.zip", ".zip"].map(str::to_owned).into(),
+            )]
+            .into(),
             per: Vec::new(),
             newest_by: vec!["year".to_owned(), "quarter".to_owned()],
             last: 2,
             ..listing()
         };
-        let links = ["https://a/Rates_26Q3.zip", "https://a/Rates_27Q1.zip", "https://a/Rates_26Q4.zip", "https://a/Rates_26Q4_0.zip"];
+        let links = [
+            "https://a/Rates_26Q3.zip",
+            "https://a/Rates_27Q1.zip",
+            "https://a/Rates_26Q4.zip",
+            "https://a/Rates_26Q4_0.zip",
+        ];
         assert_eq!(newest(&two, &links), [links[3], links[1]]);
         let listed = two.newest(&[links[1].to_owned()]).unwrap().remove(0);
-        assert_eq!(listed.keys, BTreeMap::from([("end", ".zip"), ("quarter", "1"), ("year", "27")].map(|(name, value)| (name.to_owned(), value.to_owned()))));
+        assert_eq!(
+            listed.keys,
+            BTreeMap::from(
+                [("end", ".zip"), ("quarter", "1"), ("year", "27")]
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            )
+        );
     }
 
     #[test]
@@ -280,18 +478,40 @@ mod tests {
             newest_by: ["year", "month"].map(str::to_owned).into(),
             ..listing()
         };
-        let links = ["September_2026", "December_2026", "October_2026", "May_2025", "Sept_2027"];
+        let links = [
+            "September_2026",
+            "December_2026",
+            "October_2026",
+            "May_2025",
+            "Sept_2027",
+        ];
         let links = links.map(|month| format!("https://a/NPPES_Data_Dissemination_{month}_V2.zip"));
-        assert_eq!(newest(&listing, &links.each_ref().map(String::as_str)), [links[1].as_str()]);
+        assert_eq!(
+            newest(&listing, &links.each_ref().map(String::as_str)),
+            [links[1].as_str()]
+        );
     }
 
     #[test]
     fn addresses_for_a_page_that_cannot_be_read_have_the_form() {
-        let at = |address: &str| Listing { otherwise: vec![address.to_owned()], ..listing() }.check();
+        let at = |address: &str| {
+            Listing {
+                otherwise: vec![address.to_owned()],
+                ..listing()
+            }
+            .check()
+        };
         assert!(at("https://a/MNR2026Q2FEB18.csv").is_ok());
         for address in ["https://a/readme.txt", "http://a/MNR2026Q2FEB18.csv"] {
             let (key, message) = at(address).unwrap_err();
-            assert_eq!((key, message.starts_with(&format!("`{address}` is no https:// address"))), ("otherwise", true), "{message}");
+            assert_eq!(
+                (
+                    key,
+                    message.starts_with(&format!("`{address}` is no https:// address"))
+                ),
+                ("otherwise", true),
+                "{message}"
+            );
         }
     }
 
@@ -314,15 +534,31 @@ mod tests {
     #[test]
     fn a_pattern_names_its_fields() {
         assert_eq!(listing().check(), Ok(()));
-        let unknown = Listing { per: vec!["county".to_owned()], ..listing() };
-        assert_eq!(unknown.check(), Err(("per", format!("`county` is no named group of the pattern `{}`", unknown.pattern))));
-        let none = Listing { last: 0, ..listing() };
+        let unknown = Listing {
+            per: vec!["county".to_owned()],
+            ..listing()
+        };
+        assert_eq!(
+            unknown.check(),
+            Err((
+                "per",
+                format!(
+                    "`county` is no named group of the pattern `{}`",
+                    unknown.pattern
+                )
+            ))
+        );
+        let none = Listing {
+            last: 0,
+            ..listing()
+        };
         assert_eq!(none.check().unwrap_err().0, "last");
     }
 
     #[test]
     fn a_pattern_that_cannot_be_used_says_why() {
-        let ascii_only = r"pattern can match invalid UTF-8: write a dot as `\.`, and classes as `[a-z]`";
+        let ascii_only =
+            r"pattern can match invalid UTF-8: write a dot as `\.`, and classes as `[a-z]`";
         let too_large = format!("compiled regex exceeds size limit of {MAX_PATTERN_BYTES} bytes");
         for (pattern, why) in [
             ("(?<state>[a-z]{2}", "unclosed group"),
@@ -330,9 +566,17 @@ mod tests {
             ("R.csv", ascii_only),
             ("(?:[a-z]{1000}){1000}", &too_large),
         ] {
-            let (key, message) = Listing { pattern: pattern.to_owned(), ..listing() }.check().unwrap_err();
+            let (key, message) = Listing {
+                pattern: pattern.to_owned(),
+                ..listing()
+            }
+            .check()
+            .unwrap_err();
             let expected = format!("`{pattern}` is no regular expression that can be used: {why}");
-            assert_eq!((key, message.to_lowercase()), ("pattern", expected.to_lowercase()));
+            assert_eq!(
+                (key, message.to_lowercase()),
+                ("pattern", expected.to_lowercase())
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Turns `pipelines/<family>/<name>.toml` into typed declarations: which files a pipeline reads, in which layout, and what to
-//! expect of its datasets. One declaration per file. Declarations hold facts, never conditions; what needs an `if` is Rust in
-//! the dataset's file.
+//! Turns `pipelines/<family>/<name>.toml` into typed declarations: which files a pipeline reads, in
+//! which layout, and what to expect of its datasets. One declaration per file. Declarations hold
+//! facts, never conditions; what needs an `if` is Rust in the dataset's file.
 
 mod calendar;
 mod declaration;
@@ -17,8 +17,9 @@ mod word_limits;
 
 pub use calendar::Schedule;
 pub use declaration::{
-    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every, Evidence, EvidenceKind, Expectations,
-    FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange, LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
+    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every,
+    Evidence, EvidenceKind, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange,
+    LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
 };
 pub use drift::{ColumnDrift, Drift, DriftLimits};
 pub use labels::{Editions, are_labels};

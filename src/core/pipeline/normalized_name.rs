@@ -1,6 +1,7 @@
 //! Normalizes names of columns so that those of a publisher's exports and of its API are equal.
 
-/// Normalizes a column's name: lower case, every run of other characters than letters and digits one `_`, none at the ends.
+/// Normalizes a column's name: lower case, every run of other characters than letters and digits
+/// one `_`, none at the ends.
 pub fn normalized_name(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for character in name.chars() {
@@ -8,7 +9,11 @@ pub fn normalized_name(name: &str) -> String {
             normalized.push(character.to_ascii_lowercase());
         } else if character.is_alphanumeric() {
             // `İ` is lower case as a letter and a mark, which is none.
-            normalized.extend(character.to_lowercase().filter(|lower| lower.is_alphanumeric()));
+            normalized.extend(
+                character
+                    .to_lowercase()
+                    .filter(|lower| lower.is_alphanumeric()),
+            );
         } else if !normalized.is_empty() && !normalized.ends_with('_') {
             normalized.push('_');
         }
@@ -30,7 +35,10 @@ mod tests {
             ("BUSINESS ADDRESS-LINE1", "business_address_line1"),
             ("job__", "job"),
             ("  PERMIT_TYPE", "permit_type"),
-            ("MAILING ADDRESS CITY, STATE ZIP", "mailing_address_city_state_zip"),
+            (
+                "MAILING ADDRESS CITY, STATE ZIP",
+                "mailing_address_city_state_zip",
+            ),
             (":@computed_region", "computed_region"),
             ("", ""),
             ("#", ""),

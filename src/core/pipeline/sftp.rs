@@ -1,4 +1,5 @@
-//! How a source on an SFTP server is logged in to. Without a known host key nobody is logged in, so that no password goes to a stranger.
+//! How a source on an SFTP server is logged in to. Without a known host key nobody is logged in, so
+//! that no password goes to a stranger.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,8 @@ pub struct SftpLogin {
     /// `{env:NAME}`: the variable holds the path of a private key's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
-    /// The fingerprint of the server's key, as `ssh-keygen -l` prints it: `SHA256:…`. Without it, and before a person has accepted one, the
-    /// server is not logged in to.
+    /// The fingerprint of the server's key, as `ssh-keygen -l` prints it: `SHA256:…`. Without it,
+    /// and before a person has accepted one, the server is not logged in to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_key: Option<String>,
 }
@@ -24,7 +25,10 @@ pub struct SftpLogin {
 impl SftpLogin {
     /// The environment variable that holds the password or the path of the key's file.
     pub fn variable(&self) -> Option<&str> {
-        [&self.password, &self.key_file].into_iter().flatten().find_map(|text| variable_of(text))
+        [&self.password, &self.key_file]
+            .into_iter()
+            .flatten()
+            .find_map(|text| variable_of(text))
     }
 }
 
@@ -36,7 +40,8 @@ pub fn variable_of(text: &str) -> Option<&str> {
 /// Whether a text is the fingerprint of a key: `SHA256:` and 43 characters of Base64.
 pub fn is_fingerprint(text: &str) -> bool {
     let is_base64 = |character: char| character.is_ascii_alphanumeric() || "+/".contains(character);
-    text.strip_prefix("SHA256:").is_some_and(|rest| rest.len() == 43 && rest.chars().all(is_base64))
+    text.strip_prefix("SHA256:")
+        .is_some_and(|rest| rest.len() == 43 && rest.chars().all(is_base64))
 }
 
 /// Says what is wrong with a source's login.
@@ -50,17 +55,44 @@ pub(super) fn check(source: &Source, report: &mut impl FnMut(&str, String)) {
     if !source.url.starts_with("sftp://") {
         report("sftp", "the URL does not start with sftp://".to_owned());
     }
-    if source.url.contains(['?', '#']) || source.listing.is_some() || source.pages.is_some() || source.app_token.is_some() {
-        report("sftp", "SFTP knows no queries, pages, lists of links or headers".to_owned());
+    if source.url.contains(['?', '#'])
+        || source.listing.is_some()
+        || source.pages.is_some()
+        || source.app_token.is_some()
+    {
+        report(
+            "sftp",
+            "SFTP knows no queries, pages, lists of links or headers".to_owned(),
+        );
     }
     if login.user.is_empty() || login.password.is_some() == login.key_file.is_some() {
-        report("sftp", "give `user` and either `password` or `key_file`".to_owned());
+        report(
+            "sftp",
+            "give `user` and either `password` or `key_file`".to_owned(),
+        );
     }
-    if login.key_file.as_deref().is_some_and(|path| variable_of(path).is_none()) {
-        report("sftp", "`key_file` is `{env:NAME}`: the path of a key differs from machine to machine".to_owned());
+    if login
+        .key_file
+        .as_deref()
+        .is_some_and(|path| variable_of(path).is_none())
+    {
+        report(
+            "sftp",
+            "`key_file` is `{env:NAME}`: the path of a key differs from machine to machine"
+                .to_owned(),
+        );
     }
-    if let Some(host_key) = login.host_key.as_deref().filter(|host_key| !is_fingerprint(host_key)) {
-        report("sftp", format!("`host_key` is `{host_key}`, not SHA256: and 43 characters as `ssh-keygen -l` prints them"));
+    if let Some(host_key) = login
+        .host_key
+        .as_deref()
+        .filter(|host_key| !is_fingerprint(host_key))
+    {
+        report(
+            "sftp",
+            format!(
+                "`host_key` is `{host_key}`, not SHA256: and 43 characters as `ssh-keygen -l` prints them"
+            ),
+        );
     }
 }
 
@@ -70,8 +102,15 @@ mod tests {
 
     #[test]
     fn a_fingerprint_is_the_form_that_ssh_keygen_prints() {
-        assert!(is_fingerprint("SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw"));
-        for text in ["JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw", "SHA256:JvS7", "MD5:79:e1:fc:1c", "SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VS="] {
+        assert!(is_fingerprint(
+            "SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw"
+        ));
+        for text in [
+            "JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw",
+            "SHA256:JvS7",
+            "MD5:79:e1:fc:1c",
+            "SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VS=",
+        ] {
             assert!(!is_fingerprint(text), "{text}");
         }
     }
@@ -86,6 +125,9 @@ mod tests {
         };
         assert_eq!(login(Some("plain"), None).variable(), None);
         assert_eq!(login(Some("{env:PASS}"), None).variable(), Some("PASS"));
-        assert_eq!(login(None, Some("{env:KEY_FILE}")).variable(), Some("KEY_FILE"));
+        assert_eq!(
+            login(None, Some("{env:KEY_FILE}")).variable(),
+            Some("KEY_FILE")
+        );
     }
 }

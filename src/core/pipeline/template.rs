@@ -1,11 +1,12 @@
-//! Fills variables into URLs and names of members. Secrets stay as they are written, so that they get into no record.
+//! Fills variables into URLs and names of members. Secrets stay as they are written, so that they
+//! get into no record.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// Fills a template: `{name}` with the variable, `{NAME}` with it in upper case, `{name-4}` with an integer variable less 4.
-/// `{env:NAME}` stays as it is: only fetch reads secrets.
+/// Fills a template: `{name}` with the variable, `{NAME}` with it in upper case, `{name-4}` with an
+/// integer variable less 4. `{env:NAME}` stays as it is: only fetch reads secrets.
 ///
 /// # Errors
 /// An unknown variable, a number that is not one, or a brace without its partner.
@@ -14,8 +15,12 @@ pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<St
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
-        let (name, tail) = after.split_once('}').ok_or_else(|| Error::config(format!("`{{` without `}}` in `{template}`")))?;
-        text.push_str(&value_of(name, variables).ok_or_else(|| Error::config(format!("unknown variable `{{{name}}}` in `{template}`")))?);
+        let (name, tail) = after
+            .split_once('}')
+            .ok_or_else(|| Error::config(format!("`{{` without `}}` in `{template}`")))?;
+        text.push_str(&value_of(name, variables).ok_or_else(|| {
+            Error::config(format!("unknown variable `{{{name}}}` in `{template}`"))
+        })?);
         rest = tail;
     }
     text.push_str(rest);
@@ -25,7 +30,10 @@ pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<St
 /// Whether a file is a ZIP archive by its address.
 pub fn is_packed(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url);
-    path.len() >= 4 && path.get(path.len() - 4..).is_some_and(|end| end.eq_ignore_ascii_case(".zip"))
+    path.len() >= 4
+        && path
+            .get(path.len() - 4..)
+            .is_some_and(|end| end.eq_ignore_ascii_case(".zip"))
 }
 
 fn value_of(name: &str, variables: &BTreeMap<String, String>) -> Option<String> {
@@ -40,7 +48,9 @@ fn value_of(name: &str, variables: &BTreeMap<String, String>) -> Option<String> 
         return Some((value - less.parse::<i64>().ok()?).to_string());
     }
     let lower = name.to_lowercase();
-    (name != lower).then(|| variables.get(&lower).map(|value| value.to_uppercase())).flatten()
+    (name != lower)
+        .then(|| variables.get(&lower).map(|value| value.to_uppercase()))
+        .flatten()
 }
 
 #[cfg(test)]
@@ -49,9 +59,18 @@ mod tests {
 
     #[test]
     fn variables_expand_in_three_forms() {
-        let variables = BTreeMap::from([("vintage".to_owned(), "2023".to_owned()), ("table".to_owned(), "b01003".to_owned())]);
-        assert_eq!(expand("{vintage-4}-{vintage}/{table}/{TABLE}_E###", &variables).unwrap(), "2019-2023/b01003/B01003_E###");
-        assert_eq!(expand("k={env:CENSUS_API_KEY}", &variables).unwrap(), "k={env:CENSUS_API_KEY}");
+        let variables = BTreeMap::from([
+            ("vintage".to_owned(), "2023".to_owned()),
+            ("table".to_owned(), "b01003".to_owned()),
+        ]);
+        assert_eq!(
+            expand("{vintage-4}-{vintage}/{table}/{TABLE}_E###", &variables).unwrap(),
+            "2019-2023/b01003/B01003_E###"
+        );
+        assert_eq!(
+            expand("k={env:CENSUS_API_KEY}", &variables).unwrap(),
+            "k={env:CENSUS_API_KEY}"
+        );
         assert!(expand("{year}", &variables).is_err());
         assert!(expand("{vintage", &variables).is_err());
     }

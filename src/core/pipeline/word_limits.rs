@@ -1,4 +1,5 @@
-//! How many records of a list may have a text whose meaning is not known. Defaults are here, what a column has otherwise stands in its declaration.
+//! How many records of a list may have a text whose meaning is not known. Defaults are here, what a
+//! column has otherwise stands in its declaration.
 
 use serde::{Deserialize, Serialize};
 

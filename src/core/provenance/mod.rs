@@ -1,7 +1,9 @@
-//! Where a record comes from: pointers into snapshots, and the description of the snapshots themselves.
+//! Where a record comes from: pointers into snapshots, and the description of the snapshots
+//! themselves.
 //!
-//! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of unsigned integers read four at
-//! a time: input, member, offset, length. `input` and `member` are indexes into the build's [`Inputs`].
+//! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of
+//! unsigned integers read four at a time: input, member, offset, length. `input` and `member` are
+//! indexes into the build's [`Inputs`].
 
 use std::collections::BTreeMap;
 
@@ -15,12 +17,15 @@ use crate::ids::Digest;
 pub const POINTERS: &str = "source_pointers";
 
 /// A range of bytes of a snapshot, or of a member of an archive snapshot after decompression.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct SourcePointer {
     /// The source.
     pub source_id: String,
-    /// Digest of the snapshot; of the member, where an archive's members are carried over from release to release one by one: what did not
-    /// change then has the same pointers whichever archive it came in.
+    /// Digest of the snapshot; of the member, where an archive's members are carried over from
+    /// release to release one by one: what did not change then has the same pointers whichever
+    /// archive it came in.
     pub snapshot: Digest,
     /// Archive member; null if the snapshot is no archive.
     pub member: Option<String>,
@@ -30,7 +35,8 @@ pub struct SourcePointer {
     pub length: u64,
 }
 
-/// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests, whatever the dates say.
+/// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests,
+/// whatever the dates say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// The source.
@@ -45,7 +51,8 @@ pub struct Snapshot {
     pub size_bytes: u64,
     /// The publisher's own label for these bytes ("2019-2023", "2025").
     pub source_version: String,
-    /// The publisher's own date of these bytes (Last-Modified, or the file's time on a mirror), `YYYY-MM-DD`.
+    /// The publisher's own date of these bytes (Last-Modified, or the file's time on a mirror),
+    /// `YYYY-MM-DD`.
     #[schemars(extend("format" = "date"))]
     pub source_date: String,
     /// The server's ETag; null if it gave none.
@@ -55,29 +62,38 @@ pub struct Snapshot {
     /// When the bytes were first fetched, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub fetched_at: String,
-    /// The places that the publisher's server sent on to, in order, without queries; the last gave the bytes. Absent if the URL itself did.
+    /// The places that the publisher's server sent on to, in order, without queries; the last gave
+    /// the bytes. Absent if the URL itself did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirected_through: Vec<String>,
     /// A person gave the file to the program. Absent if the program fetched it.
     #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
     #[schemars(with = "String", extend("enum" = ["by hand"]))]
     pub obtained: Obtained,
-    /// Name of the mirror that the bytes came from; absent if they came from the publisher or a person. Like the date of the fetch, it decides no build.
+    /// Name of the mirror that the bytes came from; absent if they came from the publisher or a
+    /// person. Like the date of the fetch, it decides no build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub mirror: Option<String>,
 }
 
 impl Snapshot {
-    /// Returns the day of the bytes: the publisher's date, or the day of the fetch where that date is [in the future](Snapshot::has_future_date).
+    /// Returns the day of the bytes: the publisher's date, or the day of the fetch where that date
+    /// is [in the future](Snapshot::has_future_date).
     pub fn day(&self) -> Option<Date> {
-        if self.has_future_date() { self.day_of_fetch() } else { self.source_date.parse().ok() }
+        if self.has_future_date() {
+            self.day_of_fetch()
+        } else {
+            self.source_date.parse().ok()
+        }
     }
 
-    /// Whether a publisher dates the bytes more than a day after they were first fetched. Such a date would keep them fresh for years. A person answers for
-    /// the date that they state, and a declaration for that of a bundled file.
+    /// Whether a publisher dates the bytes more than a day after they were first fetched. Such a
+    /// date would keep them fresh for years. A person answers for the date that they state, and a
+    /// declaration for that of a bundled file.
     pub fn has_future_date(&self) -> bool {
-        let is_of_publisher = self.obtained == Obtained::ByProgram && !self.url.starts_with("bundled:");
+        let is_of_publisher =
+            self.obtained == Obtained::ByProgram && !self.url.starts_with("bundled:");
         let dates = self.source_date.parse().ok().zip(self.day_of_fetch());
         is_of_publisher && dates.is_some_and(|(stated, fetched)| is_future_date(stated, fetched))
     }
@@ -88,7 +104,8 @@ impl Snapshot {
     }
 }
 
-/// Whether a publisher's date lies more than a day after the day on which it was read: a publisher east of Greenwich may be a day ahead.
+/// Whether a publisher's date lies more than a day after the day on which it was read: a publisher
+/// east of Greenwich may be a day ahead.
 pub fn is_future_date(stated: Date, read_on: Date) -> bool {
     read_on.tomorrow().is_ok_and(|tomorrow| stated > tomorrow)
 }
@@ -126,11 +143,13 @@ pub struct SourceRows {
     pub read: u64,
     /// Rows that a published record begins with.
     pub records: u64,
-    /// Rows that say more about a record which begins with another row: joined to it, renewing it, or the same again.
+    /// Rows that say more about a record which begins with another row: joined to it, renewing it,
+    /// or the same again.
     pub merged: u64,
     /// Rows of which nothing is published because they break a rule.
     pub quarantined: u64,
-    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`, `unused` or the code of a warning.
+    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`,
+    /// `unused` or the code of a warning.
     pub left_out: BTreeMap<String, u64>,
 }
 
@@ -142,12 +161,17 @@ impl SourceRows {
         add(&mut self.records, other.records);
         add(&mut self.merged, other.merged);
         add(&mut self.quarantined, other.quarantined);
-        other.left_out.iter().for_each(|(reason, count)| add(self.left_out.entry(reason.clone()).or_default(), *count));
+        other.left_out.iter().for_each(|(reason, count)| {
+            add(self.left_out.entry(reason.clone()).or_default(), *count)
+        });
     }
 
     /// Rows of which it is told what became of them.
     pub fn accounted(&self) -> u64 {
-        [self.records, self.merged, self.quarantined].iter().chain(self.left_out.values()).fold(0, |sum: u64, count| sum.saturating_add(*count))
+        [self.records, self.merged, self.quarantined]
+            .iter()
+            .chain(self.left_out.values())
+            .fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 }
 
@@ -168,7 +192,10 @@ impl Inputs {
     /// Takes the snapshots, sorted by source and keys: their order is the numbering.
     pub fn new(mut snapshots: Vec<Snapshot>) -> Self {
         snapshots.sort_by(|a, b| (&a.source_id, &a.keys).cmp(&(&b.source_id, &b.keys)));
-        Self { snapshots, members: vec![(None, None)] }
+        Self {
+            snapshots,
+            members: vec![(None, None)],
+        }
     }
 
     /// The snapshots in numbering order.
@@ -177,14 +204,28 @@ impl Inputs {
     }
 
     /// The snapshots of one source, with their numbers.
-    pub fn of_source<'a>(&'a self, source_id: &'a str) -> impl Iterator<Item = (u64, &'a Snapshot)> {
-        self.snapshots.iter().enumerate().filter(move |(_, snapshot)| snapshot.source_id == source_id).map(|(index, snapshot)| (index as u64, snapshot))
+    pub fn of_source<'a>(
+        &'a self,
+        source_id: &'a str,
+    ) -> impl Iterator<Item = (u64, &'a Snapshot)> {
+        self.snapshots
+            .iter()
+            .enumerate()
+            .filter(move |(_, snapshot)| snapshot.source_id == source_id)
+            .map(|(index, snapshot)| (index as u64, snapshot))
     }
 
-    /// Returns the number of an archive member, giving it one when it is new. No member is number 0.
+    /// Returns the number of an archive member, giving it one when it is new. No member is number
+    /// 0.
     pub fn member_number(&mut self, member: Option<&str>) -> u64 {
-        let position = self.members.iter().position(|(known, digest)| known.as_deref() == member && digest.is_none());
-        position.map_or_else(|| self.add_member(member.map(str::to_owned), None), |position| position as u64)
+        let position = self
+            .members
+            .iter()
+            .position(|(known, digest)| known.as_deref() == member && digest.is_none());
+        position.map_or_else(
+            || self.add_member(member.map(str::to_owned), None),
+            |position| position as u64,
+        )
     }
 
     /// Numbers a member whose pointers carry its own digest. Each call gives a new number.
@@ -197,19 +238,35 @@ impl Inputs {
         (self.members.len() - 1) as u64
     }
 
-    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; none when it does not point into these inputs.
+    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; none when it does
+    /// not point into these inputs.
     pub fn numbers_of(&self, pointer: &SourcePointer) -> Option<[u64; 4]> {
-        let document = self.members.iter().position(|(member, digest)| *member == pointer.member && *digest == Some(pointer.snapshot));
-        let plain = || self.members.iter().position(|(member, digest)| *member == pointer.member && digest.is_none());
+        let document = self.members.iter().position(|(member, digest)| {
+            *member == pointer.member && *digest == Some(pointer.snapshot)
+        });
+        let plain = || {
+            self.members
+                .iter()
+                .position(|(member, digest)| *member == pointer.member && digest.is_none())
+        };
         let is_its_source = |snapshot: &Snapshot| snapshot.source_id == pointer.source_id;
-        let is_its_snapshot = |snapshot: &Snapshot| is_its_source(snapshot) && (document.is_some() || snapshot.sha256 == pointer.snapshot);
+        let is_its_snapshot = |snapshot: &Snapshot| {
+            is_its_source(snapshot) && (document.is_some() || snapshot.sha256 == pointer.snapshot)
+        };
         let input = self.snapshots.iter().position(is_its_snapshot)?;
-        Some([input as u64, document.or_else(plain)? as u64, pointer.offset, pointer.length])
+        Some([
+            input as u64,
+            document.or_else(plain)? as u64,
+            pointer.offset,
+            pointer.length,
+        ])
     }
 
     /// Whether a flat list of numbers is whole pointers into these inputs.
     pub fn can_resolve(&self, numbers: &[u64]) -> bool {
-        let is_known = |quad: &[u64]| quad[0] < self.snapshots.len() as u64 && quad[1] < self.members.len() as u64;
+        let is_known = |quad: &[u64]| {
+            quad[0] < self.snapshots.len() as u64 && quad[1] < self.members.len() as u64
+        };
         numbers.len().is_multiple_of(4) && numbers.chunks_exact(4).all(is_known)
     }
 
@@ -258,12 +315,33 @@ mod tests {
     #[test]
     fn a_publishers_date_counts_until_the_day_after_the_fetch() {
         let url = "https://publisher.example/table.csv";
-        let day = |date: &str, obtained, url| snapshot(date, obtained, url).day().map(|day| day.to_string());
-        for (date, expected) in [("2026-11-28", "2026-11-28"), ("2026-11-29", "2026-11-29"), ("2026-11-30", "2026-11-28"), ("2399-12-31", "2026-11-28")] {
-            assert_eq!(day(date, Obtained::ByProgram, url).as_deref(), Some(expected), "{date}");
+        let day = |date: &str, obtained, url| {
+            snapshot(date, obtained, url)
+                .day()
+                .map(|day| day.to_string())
+        };
+        for (date, expected) in [
+            ("2026-11-28", "2026-11-28"),
+            ("2026-11-29", "2026-11-29"),
+            ("2026-11-30", "2026-11-28"),
+            ("2399-12-31", "2026-11-28"),
+        ] {
+            assert_eq!(
+                day(date, Obtained::ByProgram, url).as_deref(),
+                Some(expected),
+                "{date}"
+            );
         }
         assert_eq!(day("no date", Obtained::ByProgram, url), None);
-        assert_eq!(day("2026-12-24", Obtained::ByHand, url).as_deref(), Some("2026-12-24"), "a person answers for it");
-        assert_eq!(day("2026-12-24", Obtained::ByProgram, "bundled:tax/states.csv").as_deref(), Some("2026-12-24"), "a declaration states it");
+        assert_eq!(
+            day("2026-12-24", Obtained::ByHand, url).as_deref(),
+            Some("2026-12-24"),
+            "a person answers for it"
+        );
+        assert_eq!(
+            day("2026-12-24", Obtained::ByProgram, "bundled:tax/states.csv").as_deref(),
+            Some("2026-12-24"),
+            "a declaration states it"
+        );
     }
 }

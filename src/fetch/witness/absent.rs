@@ -1,11 +1,15 @@
-//! Ids beside drawn ones, which a release most likely does not have: where they would be, its receipts must show the neighbours.
+//! Ids beside drawn ones, which a release most likely does not have: where they would be, its
+//! receipts must show the neighbours.
 
 use super::random::Random;
 
-/// An id of the same form: digits become other digits and letters other letters. The dataset, and what separates, stays.
+/// An id of the same form: digits become other digits and letters other letters. The dataset, and
+/// what separates, stays.
 pub(super) fn altered(record_id: &str, random: &mut Random) -> String {
     let (dataset, key) = record_id.split_once(':').unwrap_or((record_id, ""));
-    let mut pick = |first: u8, count: u64| char::from(first + u8::try_from(random.below(count)).unwrap_or_default());
+    let mut pick = |first: u8, count: u64| {
+        char::from(first + u8::try_from(random.below(count)).unwrap_or_default())
+    };
     let key: String = key
         .chars()
         .map(|letter| match letter {

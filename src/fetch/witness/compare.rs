@@ -14,17 +14,35 @@ const POINTERS: &str = "source_pointers";
 pub(super) fn differences(record: &Map<String, Value>, chain: &Chain) -> Vec<String> {
     let mut found = Vec::new();
     let columns = &chain.record.columns;
-    let names: BTreeSet<&String> = record.keys().chain(columns.keys()).filter(|name| *name != POINTERS).collect();
+    let names: BTreeSet<&String> = record
+        .keys()
+        .chain(columns.keys())
+        .filter(|name| *name != POINTERS)
+        .collect();
     for name in names {
-        let (sealed, told) = (record.get(name), columns.get(name).map(|told| canonical(told)));
+        let (sealed, told) = (
+            record.get(name),
+            columns.get(name).map(|told| canonical(told)),
+        );
         if sealed != told.as_ref() {
-            let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), |value| shown(&value.to_string()).chars().take(100).collect());
-            found.push(format!("the receipt has {name} {}, and /v1/provenance says {}", text(sealed), text(told.as_ref())));
+            let text = |value: Option<&Value>| {
+                value.map_or_else(
+                    || "nothing".to_owned(),
+                    |value| shown(&value.to_string()).chars().take(100).collect(),
+                )
+            };
+            found.push(format!(
+                "the receipt has {name} {}, and /v1/provenance says {}",
+                text(sealed),
+                text(told.as_ref())
+            ));
         }
     }
     let told: Vec<Value> = chain.sources.iter().map(pointer).collect();
     if record.get(POINTERS).and_then(Value::as_array) != Some(&told) {
-        found.push("the receipt has other places in the publisher's files than /v1/provenance".to_owned());
+        found.push(
+            "the receipt has other places in the publisher's files than /v1/provenance".to_owned(),
+        );
     }
     found
 }
@@ -35,11 +53,15 @@ fn canonical(told: &RawValue) -> Value {
     if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
         return serde_json::from_str(text).unwrap_or_default();
     }
-    if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) {
+    if text
+        .bytes()
+        .all(|byte| byte == b'-' || byte.is_ascii_digit())
+    {
         return text.into();
     }
     // The shortest digits that are the same number: `19652.0` is 19652.
-    text.parse::<f64>().map_or_else(|_| text.into(), |number| number.to_string().into())
+    text.parse::<f64>()
+        .map_or_else(|_| text.into(), |number| number.to_string().into())
 }
 
 /// A place in a publisher's file in the form of receipts.
@@ -70,7 +92,11 @@ mod tests {
             ("true", Value::Bool(true)),
             ("[\"a\"]", serde_json::json!(["a"])),
         ] {
-            assert_eq!(canonical(&RawValue::from_string(told.to_owned()).unwrap()), expected, "{told}");
+            assert_eq!(
+                canonical(&RawValue::from_string(told.to_owned()).unwrap()),
+                expected,
+                "{told}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! The publishers' files that drawn records come from: fetched again where they still stand, and hashed. Asked are only the addresses that this
-//! program's own declarations know as the publishers': a server would name one of its own.
+//! The publishers' files that drawn records come from: fetched again where they still stand, and
+//! hashed. Asked are only the addresses that this program's own declarations know as the
+//! publishers': a server would name one of its own.
 
 use crate::{FetchSettings, Fetcher, NoProgress, Outcome, Request, http_date, is_within_reach};
 use pubdata_core::error::{ErrorKind, Result};
@@ -15,7 +16,11 @@ use super::report::{FileOutcome, FileReport, WitnessReport, shown};
 const TIME: std::time::Duration = std::time::Duration::from_secs(1_800);
 
 /// Compares, one file after the other, until the bytes are used up.
-pub(super) async fn check(settings: &WitnessSettings, files: Files, report: &mut WitnessReport) -> Result<()> {
+pub(super) async fn check(
+    settings: &WitnessSettings,
+    files: Files,
+    report: &mut WitnessReport,
+) -> Result<()> {
     if files.is_empty() || settings.publisher_bytes == 0 {
         return Ok(());
     }
@@ -23,19 +28,36 @@ pub(super) async fn check(settings: &WitnessSettings, files: Files, report: &mut
     let compared = compare(settings, &Snapshots::open(&scratch)?, files, report).await;
     scratch.remove()?;
     compared?;
-    let is_compared = |file: &FileReport| matches!(file.outcome, FileOutcome::Match | FileOutcome::Replaced | FileOutcome::Mismatch);
+    let is_compared = |file: &FileReport| {
+        matches!(
+            file.outcome,
+            FileOutcome::Match | FileOutcome::Replaced | FileOutcome::Mismatch
+        )
+    };
     if !report.files.is_empty() && !report.files.iter().any(is_compared) {
         report.not_proven("the publishers' files were not checked: none of those that the server names could be compared; --publisher-mb 0 leaves them out");
     }
     Ok(())
 }
 
-async fn compare(settings: &WitnessSettings, snapshots: &Snapshots, files: Files, report: &mut WitnessReport) -> Result<()> {
-    let patient = FetchSettings { tries: settings.fetch.tries.min(3), total_timeout: settings.fetch.total_timeout.min(TIME), ..settings.fetch.clone() };
+async fn compare(
+    settings: &WitnessSettings,
+    snapshots: &Snapshots,
+    files: Files,
+    report: &mut WitnessReport,
+) -> Result<()> {
+    let patient = FetchSettings {
+        tries: settings.fetch.tries.min(3),
+        total_timeout: settings.fetch.total_timeout.min(TIME),
+        ..settings.fetch.clone()
+    };
     let fetcher = Fetcher::new(patient, snapshots.clone())?;
     let mut left = settings.publisher_bytes;
     // Files that come with the program are no publisher's.
-    for ((url, sha256), file) in files.into_iter().filter(|((url, _), _)| !url.starts_with("bundled:")) {
+    for ((url, sha256), file) in files
+        .into_iter()
+        .filter(|((url, _), _)| !url.starts_with("bundled:"))
+    {
         let told = |outcome, detail: Option<String>| FileReport {
             source_id: shown(&file.source_id),
             url: shown(&url),
@@ -43,41 +65,70 @@ async fn compare(settings: &WitnessSettings, snapshots: &Snapshots, files: Files
             outcome,
             detail: detail.map(|detail| shown(&detail)),
         };
-        let source = settings.declarations.pipelines.values().flat_map(|declaration| &declaration.sources).find(|source| source.source_id == file.source_id);
-        let Some(source) = source.filter(|source| url.starts_with("https://") && is_within_reach(&source.url, &source.redirects, &url)) else {
-            let why = if url.starts_with("https://") { "no address of that publisher that this program knows" } else { "not at an https:// address" };
-            report.files.push(told(FileOutcome::NotAsked, Some(why.to_owned())));
+        let source = settings
+            .declarations
+            .pipelines
+            .values()
+            .flat_map(|declaration| &declaration.sources)
+            .find(|source| source.source_id == file.source_id);
+        let Some(source) = source.filter(|source| {
+            url.starts_with("https://") && is_within_reach(&source.url, &source.redirects, &url)
+        }) else {
+            let why = if url.starts_with("https://") {
+                "no address of that publisher that this program knows"
+            } else {
+                "not at an https:// address"
+            };
+            report
+                .files
+                .push(told(FileOutcome::NotAsked, Some(why.to_owned())));
             continue;
         };
         if !file.is_by_program {
-            report.files.push(told(FileOutcome::NotAsked, Some("a person downloaded it".to_owned())));
+            report.files.push(told(
+                FileOutcome::NotAsked,
+                Some("a person downloaded it".to_owned()),
+            ));
             continue;
         }
         let beyond = || format!("what is left of --publisher-mb is {left} bytes");
         if left == 0 || file.size_bytes.is_some_and(|size| size > left) {
-            report.files.push(told(FileOutcome::TooLarge, Some(beyond())));
+            report
+                .files
+                .push(told(FileOutcome::TooLarge, Some(beyond())));
             continue;
         }
-        let row = match fetcher.fetch(&request(source, &url, left), &NoProgress).await {
+        let row = match fetcher
+            .fetch(&request(source, &url, left), &NoProgress)
+            .await
+        {
             Ok(Outcome::New(now) | Outcome::Unchanged(now) | Outcome::Reused(now)) => {
                 left = left.saturating_sub(now.size_bytes);
                 let (outcome, detail) = judged(&now, now.sha256 == sha256, &file);
                 told(outcome, detail)
             }
             Ok(Outcome::Absent) => told(FileOutcome::Gone, None),
-            Ok(Outcome::NotConfigured { variable }) => told(FileOutcome::NotAsked, Some(format!("it needs {variable}"))),
-            Err(error) if error.kind() == ErrorKind::Fetch => told(FileOutcome::Unreachable, Some(error.to_string())),
+            Ok(Outcome::NotConfigured { variable }) => {
+                told(FileOutcome::NotAsked, Some(format!("it needs {variable}")))
+            }
+            Err(error) if error.kind() == ErrorKind::Fetch => {
+                told(FileOutcome::Unreachable, Some(error.to_string()))
+            }
             Err(error) => return Err(error),
         };
         if row.outcome == FileOutcome::Mismatch {
-            report.problem(&format!("{url}: {}", row.detail.as_deref().unwrap_or_default()));
+            report.problem(&format!(
+                "{url}: {}",
+                row.detail.as_deref().unwrap_or_default()
+            ));
         }
         report.files.push(row);
     }
     Ok(())
 }
 
-/// Nothing of the declaration but who may be asked: a file is compared as it is, and no secret is sent for it.
+/// Nothing of the declaration but who may be asked: a file is compared as it is, and no secret is
+/// sent for it.
 fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
     Request {
         source_id: source.source_id.clone(),
@@ -97,18 +148,33 @@ fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
     }
 }
 
-/// What other bytes mean: most files are replaced one day, and the publisher's date says whether that can have been since the server fetched its own.
+/// What other bytes mean: most files are replaced one day, and the publisher's date says whether
+/// that can have been since the server fetched its own.
 fn judged(now: &Snapshot, is_same: bool, file: &File) -> (FileOutcome, Option<String>) {
     if is_same {
         return (FileOutcome::Match, None);
     }
-    let retrieved = file.fetched_at.as_deref().unwrap_or("a day that is not told");
-    let fetched_at = file.fetched_at.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+    let retrieved = file
+        .fetched_at
+        .as_deref()
+        .unwrap_or("a day that is not told");
+    let fetched_at = file
+        .fetched_at
+        .as_deref()
+        .and_then(|at| at.parse::<jiff::Timestamp>().ok());
     let dated = now.last_modified.as_deref().and_then(http_date);
     match (dated, fetched_at) {
-        (Some(dated), Some(fetched_at)) if dated < fetched_at => {
-            (FileOutcome::Mismatch, Some(format!("the publisher has other bytes, dated {dated}: before the server says that it fetched its own ({retrieved})")))
-        }
-        _ => (FileOutcome::Replaced, Some(format!("the publisher has replaced the file since (retrieved on {retrieved})"))),
+        (Some(dated), Some(fetched_at)) if dated < fetched_at => (
+            FileOutcome::Mismatch,
+            Some(format!(
+                "the publisher has other bytes, dated {dated}: before the server says that it fetched its own ({retrieved})"
+            )),
+        ),
+        _ => (
+            FileOutcome::Replaced,
+            Some(format!(
+                "the publisher has replaced the file since (retrieved on {retrieved})"
+            )),
+        ),
     }
 }

@@ -1,4 +1,5 @@
-//! The log of a server: signed, of one piece, and the one that was seen before, as far as it went then.
+//! The log of a server: signed, of one piece, and the one that was seen before, as far as it went
+//! then.
 
 use super::WitnessSettings;
 use super::report::{KeyFrom, LogReport, WitnessReport, shown};
@@ -6,7 +7,10 @@ use super::server::{NOT_OF_THIS_API, Server};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_store::receipts::{Checkpoint, TILE, VerifierKey, root, tile_name};
-use pubdata_store::{LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log, seen_logs};
+use pubdata_store::{
+    LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log,
+    seen_logs,
+};
 
 /// Releases of a log that are read: one a night for more than three centuries.
 const MOST_LEAVES: u64 = 1 << 17;
@@ -35,18 +39,34 @@ fn releases(number: u64) -> String {
 }
 
 /// Looks at the log. None where there is none that receipts could be held against.
-pub(super) async fn check(settings: &WitnessSettings, server: &Server, report: &mut WitnessReport) -> Result<Option<CheckedLog>> {
+pub(super) async fn check(
+    settings: &WitnessSettings,
+    server: &Server,
+    report: &mut WitnessReport,
+) -> Result<Option<CheckedLog>> {
     let seen = seen_log(&settings.home, server.url())?;
     let Some(note) = text(server, "checkpoint").await? else {
         let Some(seen) = seen else {
-            let message = format!("{} has no log: its publisher does not sign, or has not sealed a release yet", server.url());
-            return Err(Error::fetch(message).hint("without a log nothing can be proven: ask the publisher to sign its releases"));
+            let message = format!(
+                "{} has no log: its publisher does not sign, or has not sealed a release yet",
+                server.url()
+            );
+            return Err(Error::fetch(message).hint(
+                "without a log nothing can be proven: ask the publisher to sign its releases",
+            ));
         };
-        let reason = format!("the server has no log any more; on {} it had one of {}", seen.seen_at, releases(size_of(&seen)));
+        let reason = format!(
+            "the server has no log any more; on {} it had one of {}",
+            seen.seen_at,
+            releases(size_of(&seen))
+        );
         against(settings, server, report, &reason, Some(seen), None)?;
         return Ok(None);
     };
-    let given = Shown { note, key: text(server, "key").await? };
+    let given = Shown {
+        note,
+        key: text(server, "key").await?,
+    };
     let (key, key_from) = match (&settings.key, &seen) {
         (Some(key), _) => (key.clone(), KeyFrom::Given),
         (None, Some(seen)) => (VerifierKey::parse(&seen.key)?, KeyFrom::Seen),
@@ -69,14 +89,35 @@ pub(super) async fn check(settings: &WitnessSettings, server: &Server, report: &
         seen_at: seen.as_ref().map(|seen| seen.seen_at.clone()),
     });
     if let Some(reason) = given.key.as_ref().and_then(|shown| other_key(&key, shown)) {
-        against(settings, server, report, &reason, seen.clone(), Some(&given))?;
+        against(
+            settings,
+            server,
+            report,
+            &reason,
+            seen.clone(),
+            Some(&given),
+        )?;
     }
-    let log = CheckedLog { key, leaves, may_grow: 3 };
-    // A log that two servers show must be one: who shows each his own is found out where both are looked at.
-    let same_log = seen_logs(&settings.home)?.into_iter().filter(|other| other.url != server.url() && other.key == log.key.to_string());
+    let log = CheckedLog {
+        key,
+        leaves,
+        may_grow: 3,
+    };
+    // A log that two servers show must be one: who shows each his own is found out where both are
+    // looked at.
+    let same_log = seen_logs(&settings.home)?
+        .into_iter()
+        .filter(|other| other.url != server.url() && other.key == log.key.to_string());
     for earlier in seen.clone().into_iter().chain(same_log) {
         if let Some(reason) = log.departs_from(&earlier, server.url()) {
-            against(settings, server, report, &reason, Some(earlier), Some(&given))?;
+            against(
+                settings,
+                server,
+                report,
+                &reason,
+                Some(earlier),
+                Some(&given),
+            )?;
         }
     }
     if report.problems.is_empty() {
@@ -88,12 +129,23 @@ pub(super) async fn check(settings: &WitnessSettings, server: &Server, report: &
 impl CheckedLog {
     /// What of a log that was seen is not in this one.
     fn departs_from(&self, seen: &SeenLog, url: &str) -> Option<Fault> {
-        let place = if seen.url == url { String::new() } else { format!(" at {}", seen.url) };
-        let Some(earlier) = Checkpoint::parse(&seen.note) else { return Some("what was seen of the log before is no checkpoint".to_owned()) };
+        let place = if seen.url == url {
+            String::new()
+        } else {
+            format!(" at {}", seen.url)
+        };
+        let Some(earlier) = Checkpoint::parse(&seen.note) else {
+            return Some("what was seen of the log before is no checkpoint".to_owned());
+        };
         match self.root_of_first(earlier.size) {
             // Another server may be ahead.
             None if seen.url != url => None,
-            None => Some(format!("the log is shorter: {}, and on {} it had {}", releases(self.leaves.len() as u64), seen.seen_at, earlier.size)),
+            None => Some(format!(
+                "the log is shorter: {}, and on {} it had {}",
+                releases(self.leaves.len() as u64),
+                seen.seen_at,
+                earlier.size
+            )),
             Some(root) if root != earlier.root => Some(format!(
                 "the log is another one: its first {} have the root {root}, and on {}{place} they had {}",
                 releases(earlier.size),
@@ -109,7 +161,8 @@ impl CheckedLog {
         Some(root(self.leaves.get(..usize::try_from(size).ok()?)?))
     }
 
-    /// Whether a checkpoint is one of this log, which is read again where it has grown since. `Err` says why it is not.
+    /// Whether a checkpoint is one of this log, which is read again where it has grown since. `Err`
+    /// says why it is not.
     pub(super) async fn has(
         &mut self,
         checkpoint: &Checkpoint,
@@ -122,16 +175,29 @@ impl CheckedLog {
             self.grow(settings, server, report).await?;
         }
         Ok(match self.root_of_first(checkpoint.size) {
-            None => Err(format!("its checkpoint is of {}, and the log has {}", releases(checkpoint.size), self.leaves.len())),
-            Some(root) if root != checkpoint.root => {
-                Err(format!("its checkpoint is of another log: {} with the root {}", releases(checkpoint.size), checkpoint.root))
-            }
+            None => Err(format!(
+                "its checkpoint is of {}, and the log has {}",
+                releases(checkpoint.size),
+                self.leaves.len()
+            )),
+            Some(root) if root != checkpoint.root => Err(format!(
+                "its checkpoint is of another log: {} with the root {}",
+                releases(checkpoint.size),
+                checkpoint.root
+            )),
             Some(_) => Ok(()),
         })
     }
 
-    async fn grow(&mut self, settings: &WitnessSettings, server: &Server, report: &mut WitnessReport) -> Result<()> {
-        let Some(note) = text(server, "checkpoint").await? else { return Ok(()) };
+    async fn grow(
+        &mut self,
+        settings: &WitnessSettings,
+        server: &Server,
+        report: &mut WitnessReport,
+    ) -> Result<()> {
+        let Some(note) = text(server, "checkpoint").await? else {
+            return Ok(());
+        };
         let given = Shown { note, key: None };
         let seen = seen_log(&settings.home, server.url())?;
         let reason = match read(server, &self.key, &given).await? {
@@ -150,11 +216,27 @@ impl CheckedLog {
         against(settings, server, report, &reason, seen, Some(&given))
     }
 
-    fn remember(&self, settings: &WitnessSettings, server: &Server, note: String, seen: Option<SeenLog>) -> Result<()> {
+    fn remember(
+        &self,
+        settings: &WitnessSettings,
+        server: &Server,
+        note: String,
+        seen: Option<SeenLog>,
+    ) -> Result<()> {
         let now = settings.fetch.clock.now().to_string();
         let first_seen_at = seen.map_or_else(|| now.clone(), |seen| seen.first_seen_at);
         let key = self.key.to_string();
-        remember_log(&settings.home, &SeenLog { format_version: SEEN_LOG_FORMAT_VERSION, url: server.url().to_owned(), key, note, first_seen_at, seen_at: now })
+        remember_log(
+            &settings.home,
+            &SeenLog {
+                format_version: SEEN_LOG_FORMAT_VERSION,
+                url: server.url().to_owned(),
+                key,
+                note,
+                first_seen_at,
+                seen_at: now,
+            },
+        )
     }
 }
 
@@ -163,10 +245,21 @@ fn size_of(seen: &SeenLog) -> u64 {
 }
 
 /// Tells what does not hold of the log, and keeps what shows it.
-fn against(settings: &WitnessSettings, server: &Server, report: &mut WitnessReport, reason: &str, seen: Option<SeenLog>, given: Option<&Shown>) -> Result<()> {
+fn against(
+    settings: &WitnessSettings,
+    server: &Server,
+    report: &mut WitnessReport,
+    reason: &str,
+    seen: Option<SeenLog>,
+    given: Option<&Shown>,
+) -> Result<()> {
     report.problem(reason);
     if let Some(seen) = &seen {
-        report.note(&format!("seen on {}: {}", seen.seen_at, in_a_line(&seen.note)));
+        report.note(&format!(
+            "seen on {}: {}",
+            seen.seen_at,
+            in_a_line(&seen.note)
+        ));
     }
     if let Some(given) = given {
         report.note(&format!("shown now: {}", in_a_line(&given.note)));
@@ -179,43 +272,78 @@ fn against(settings: &WitnessSettings, server: &Server, report: &mut WitnessRepo
         shown_key: given.and_then(|given| given.key.clone()),
         note: given.map(|given| given.note.clone()),
     };
-    report.evidence.push(keep_log_evidence(&settings.home, &evidence)?);
+    report
+        .evidence
+        .push(keep_log_evidence(&settings.home, &evidence)?);
     Ok(())
 }
 
 /// A note with its lines behind each other.
 fn in_a_line(note: &str) -> String {
-    note.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" | ")
+    note.lines()
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" | ")
 }
 
 async fn text(server: &Server, name: &str) -> Result<Option<String>> {
-    let Some(bytes) = server.log_file(name, None).await? else { return Ok(None) };
-    let not_text = |_| Error::fetch(format!("{}/v1/log/{name} is no text", server.url())).hint(NOT_OF_THIS_API);
+    let Some(bytes) = server.log_file(name, None).await? else {
+        return Ok(None);
+    };
+    let not_text = |_| {
+        Error::fetch(format!("{}/v1/log/{name} is no text", server.url())).hint(NOT_OF_THIS_API)
+    };
     String::from_utf8(bytes).map(Some).map_err(not_text)
 }
 
 /// The key that a server shows to who knows none.
 fn first_key(server: &Server, given: &Shown) -> Result<VerifierKey> {
-    let not_one = || Error::fetch(format!("{} shows no key that its log is verified with", server.url())).hint("name the publisher's key with --key");
+    let not_one = || {
+        Error::fetch(format!(
+            "{} shows no key that its log is verified with",
+            server.url()
+        ))
+        .hint("name the publisher's key with --key")
+    };
     VerifierKey::parse(given.key.as_ref().ok_or_else(not_one)?).map_err(|_| not_one())
 }
 
 fn other_key(key: &VerifierKey, shown: &str) -> Option<Fault> {
-    (shown.trim() != key.to_string()).then(|| format!("the server shows another key than {key}: {}", shown.trim()))
+    (shown.trim() != key.to_string())
+        .then(|| format!("the server shows another key than {key}: {}", shown.trim()))
 }
 
 /// Reads the log that a note is of. The inner `Err` says what does not hold.
-async fn read(server: &Server, key: &VerifierKey, given: &Shown) -> Result<std::result::Result<(Checkpoint, Vec<Digest>), Fault>> {
+async fn read(
+    server: &Server,
+    key: &VerifierKey,
+    given: &Shown,
+) -> Result<std::result::Result<(Checkpoint, Vec<Digest>), Fault>> {
     let Some(text) = key.opened(&given.note) else {
-        let other = given.key.as_ref().and_then(|shown| other_key(key, shown)).map(|other| format!("; {other}")).unwrap_or_default();
+        let other = given
+            .key
+            .as_ref()
+            .and_then(|shown| other_key(key, shown))
+            .map(|other| format!("; {other}"))
+            .unwrap_or_default();
         return Ok(Err(format!("the checkpoint is not signed by {key}{other}")));
     };
-    let Some(checkpoint) = Checkpoint::parse(text) else { return Ok(Err("what is signed is no checkpoint".to_owned())) };
+    let Some(checkpoint) = Checkpoint::parse(text) else {
+        return Ok(Err("what is signed is no checkpoint".to_owned()));
+    };
     if checkpoint.origin != key.name() {
-        return Ok(Err(format!("the checkpoint is of the log {}, and the key of {}", checkpoint.origin, key.name())));
+        return Ok(Err(format!(
+            "the checkpoint is of the log {}, and the key of {}",
+            checkpoint.origin,
+            key.name()
+        )));
     }
     if checkpoint.size > MOST_LEAVES {
-        return Err(Error::fetch(format!("the log has {} releases; no more than {MOST_LEAVES} are read", checkpoint.size)).hint(NOT_OF_THIS_API));
+        return Err(Error::fetch(format!(
+            "the log has {} releases; no more than {MOST_LEAVES} are read",
+            checkpoint.size
+        ))
+        .hint(NOT_OF_THIS_API));
     }
     let size = usize::try_from(checkpoint.size).unwrap_or(usize::MAX);
     let mut leaves: Vec<Digest> = Vec::new();
@@ -223,11 +351,20 @@ async fn read(server: &Server, key: &VerifierKey, given: &Shown) -> Result<std::
         let width = TILE.min(size - number * TILE);
         let name = tile_name("0", number, width);
         let most = (width * HASH_BYTES) as u64;
-        let Some(tile) = server.log_file(&name, Some(most)).await? else { return Ok(Err(format!("the log lacks {name}"))) };
-        leaves.extend(tile.as_chunks::<HASH_BYTES>().0.iter().map(|hash| Digest::from_bytes(*hash)));
+        let Some(tile) = server.log_file(&name, Some(most)).await? else {
+            return Ok(Err(format!("the log lacks {name}")));
+        };
+        leaves.extend(
+            tile.as_chunks::<HASH_BYTES>()
+                .0
+                .iter()
+                .map(|hash| Digest::from_bytes(*hash)),
+        );
     }
     if leaves.len() != size || root(&leaves) != checkpoint.root {
-        return Ok(Err("the tiles of the log are not those of its checkpoint".to_owned()));
+        return Ok(Err(
+            "the tiles of the log are not those of its checkpoint".to_owned()
+        ));
     }
     Ok(Ok((checkpoint, leaves)))
 }

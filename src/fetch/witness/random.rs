@@ -1,4 +1,5 @@
-//! Numbers that a seed decides, so that what was drawn can be drawn again. Nothing secret is made of them.
+//! Numbers that a seed decides, so that what was drawn can be drawn again. Nothing secret is made
+//! of them.
 
 /// SplitMix64.
 pub(super) struct Random(u64);
@@ -28,7 +29,10 @@ impl Random {
 
     pub(super) fn shuffle<T>(&mut self, of: &mut [T]) {
         for end in (1..of.len()).rev() {
-            of.swap(end, usize::try_from(self.below(end as u64 + 1)).unwrap_or_default());
+            of.swap(
+                end,
+                usize::try_from(self.below(end as u64 + 1)).unwrap_or_default(),
+            );
         }
     }
 }
@@ -41,7 +45,14 @@ mod tests {
     #[test]
     fn it_is_the_generator_that_it_says() {
         let mut random = Random::of(1_234_567);
-        assert_eq!([random.next(), random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            [random.next(), random.next(), random.next()],
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
     }
 
     #[test]

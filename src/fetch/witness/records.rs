@@ -1,7 +1,10 @@
-//! Draws records of the release that a server answers from, and holds what it proves of each against what it says of it elsewhere.
+//! Draws records of the release that a server answers from, and holds what it proves of each
+//! against what it says of it elsewhere.
 //!
-//! Evenly by dataset: in proportion to the records nearly all would be figures of filings. In a dataset a part is drawn by its records, and of the part,
-//! taken as text, a record. Of a part that is too long for that, a neighbour of a random id is drawn, which the proof of that id's absence shows.
+//! Evenly by dataset: in proportion to the records nearly all would be figures of filings. In a
+//! dataset a part is drawn by its records, and of the part, taken as text, a record. Of a part that
+//! is too long for that, a neighbour of a random id is drawn, which the proof of that id's absence
+//! shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,7 +22,8 @@ use pubdata_store::receipts::{Checkpoint, PartProof, Receipt};
 
 /// Bytes of a part's table that are looked at.
 const TABLE_BYTES: u64 = 4 << 20;
-/// Its neighbours may be of families that a key does not open: of ids that it has not there are no receipts.
+/// Its neighbours may be of families that a key does not open: of ids that it has not there are no
+/// receipts.
 const WITHOUT_ABSENCE: &str = "pubdata.quarantine";
 /// Datasets that are looked at beyond one for each record.
 const MORE_DATASETS: usize = 200;
@@ -59,31 +63,57 @@ struct Witness<'a> {
     release: &'a ListedRelease,
     random: Random,
     files: Files,
-    /// Requests that came to nothing. A server that no longer answers is not waited for once for each record.
+    /// Requests that came to nothing. A server that no longer answers is not waited for once for
+    /// each record.
     unanswered: u32,
     /// Whether it was told that the log has newer releases.
     is_told_older: bool,
 }
 
 /// Draws and checks. Returns the files that the records come from, as the server says.
-pub(super) async fn check(settings: &WitnessSettings, server: &Server, log: &mut CheckedLog, report: &mut WitnessReport) -> Result<Files> {
+pub(super) async fn check(
+    settings: &WitnessSettings,
+    server: &Server,
+    log: &mut CheckedLog,
+    report: &mut WitnessReport,
+) -> Result<Files> {
     let release = server.release().await?;
     report.release_id = Some(release.release_id.to_string());
     let mut random = Random::of(settings.seed);
-    let mut datasets: Vec<&ListedDataset> = release.datasets.iter().filter(|dataset| dataset.parts.iter().any(|part| part.rows > 0)).collect();
+    let mut datasets: Vec<&ListedDataset> = release
+        .datasets
+        .iter()
+        .filter(|dataset| dataset.parts.iter().any(|part| part.rows > 0))
+        .collect();
     random.shuffle(&mut datasets);
     datasets.truncate(settings.records + MORE_DATASETS);
     let mut queue: VecDeque<&ListedDataset> = datasets.into();
     let mut drawn = BTreeSet::new();
-    let mut witness = Witness { settings, server, log, report, release: &release, random, files: Files::new(), unanswered: 0, is_told_older: false };
+    let mut witness = Witness {
+        settings,
+        server,
+        log,
+        report,
+        release: &release,
+        random,
+        files: Files::new(),
+        unanswered: 0,
+        is_told_older: false,
+    };
     while drawn.len() < settings.records {
-        let Some(dataset) = queue.pop_front() else { break };
+        let Some(dataset) = queue.pop_front() else {
+            break;
+        };
         if witness.unanswered >= MOST_UNANSWERED {
-            witness.report.not_proven("the server stopped answering: no further record was drawn");
+            witness
+                .report
+                .not_proven("the server stopped answering: no further record was drawn");
             break;
         }
         // A dataset that gives nothing, or the same again, has had its turn.
-        let Some(record_id) = witness.draw(dataset).await? else { continue };
+        let Some(record_id) = witness.draw(dataset).await? else {
+            continue;
+        };
         if drawn.insert(record_id.clone()) {
             let outcome = match witness.check(dataset, &record_id).await {
                 Ok(()) => Outcome::Match,
@@ -99,7 +129,11 @@ pub(super) async fn check(settings: &WitnessSettings, server: &Server, log: &mut
     if drawn.is_empty() {
         report.not_proven("no record could be drawn: nothing of the release is proven");
     } else if drawn.len() < settings.records {
-        report.note(&format!("{} records were drawn of the {} asked for: what the server opens has no more", drawn.len(), settings.records));
+        report.note(&format!(
+            "{} records were drawn of the {} asked for: what the server opens has no more",
+            drawn.len(),
+            settings.records
+        ));
     }
     Ok(files)
 }
@@ -108,8 +142,14 @@ impl Witness<'_> {
     /// Draws a record of a dataset; none where there is none to be had.
     async fn draw(&mut self, dataset: &ListedDataset) -> Result<Option<RecordId>> {
         let id = &dataset.dataset_id;
-        let Some(part) = self.part(dataset) else { return Ok(None) };
-        let table = match self.server.table(&self.release.release_id, id, &part.sha256, TABLE_BYTES).await {
+        let Some(part) = self.part(dataset) else {
+            return Ok(None);
+        };
+        let table = match self
+            .server
+            .table(&self.release.release_id, id, &part.sha256, TABLE_BYTES)
+            .await
+        {
             Ok(table) => table,
             Err(error) if error.kind() == ErrorKind::Fetch => {
                 self.unanswered += 1;
@@ -119,60 +159,105 @@ impl Witness<'_> {
         };
         let (bytes, is_whole) = match table {
             Ok(table) => table,
-            Err(refusal) if refusal.status == 403 => return Ok(self.passed_over(id, "the API key does not open it")),
-            Err(refusal) => return Ok(self.passed_over(id, &format!("its records are not shown: {refusal}"))),
+            Err(refusal) if refusal.status == 403 => {
+                return Ok(self.passed_over(id, "the API key does not open it"));
+            }
+            Err(refusal) => {
+                return Ok(self.passed_over(id, &format!("its records are not shown: {refusal}")));
+            }
         };
         let Some(ids) = record_ids(&bytes, is_whole) else {
-            self.report.problem(&format!("{id}: the table of part {} is no table of records", part.path));
+            self.report.problem(&format!(
+                "{id}: the table of part {} is no table of records",
+                part.path
+            ));
             return Ok(None);
         };
         if is_whole && ids.len() as u64 != part.rows {
-            self.report.problem(&format!("{id}: the table of part {} has {} records, and the list of parts says {}", part.path, ids.len(), part.rows));
+            self.report.problem(&format!(
+                "{id}: the table of part {} has {} records, and the list of parts says {}",
+                part.path,
+                ids.len(),
+                part.rows
+            ));
         }
-        let Some(drawn) = self.random.one_of(&ids).cloned() else { return Ok(None) };
+        let Some(drawn) = self.random.one_of(&ids).cloned() else {
+            return Ok(None);
+        };
         let Some(drawn) = self.of_dataset(&drawn, id) else {
-            self.report.problem(&format!("{id}: the table of part {} has the record {drawn}, which is none of the dataset's", part.path));
+            self.report.problem(&format!(
+                "{id}: the table of part {} has the record {drawn}, which is none of the dataset's",
+                part.path
+            ));
             return Ok(None);
         };
         if id == WITHOUT_ABSENCE {
             return Ok(Some(drawn));
         }
         let neighbours = self.absence(dataset, &drawn).await?;
-        let neighbour = self.random.one_of(&neighbours).cloned().filter(|_| !is_whole).and_then(|other| self.of_dataset(&other, id));
+        let neighbour = self
+            .random
+            .one_of(&neighbours)
+            .cloned()
+            .filter(|_| !is_whole)
+            .and_then(|other| self.of_dataset(&other, id));
         Ok(Some(neighbour.unwrap_or(drawn)))
     }
 
     fn of_dataset(&self, record_id: &str, dataset_id: &str) -> Option<RecordId> {
-        record_id.parse().ok().filter(|id: &RecordId| id.dataset_id() == dataset_id)
+        record_id
+            .parse()
+            .ok()
+            .filter(|id: &RecordId| id.dataset_id() == dataset_id)
     }
 
     fn passed_over<T>(&mut self, dataset_id: &str, why: &str) -> Option<T> {
-        self.report.note(&format!("{dataset_id}: no record was drawn: {why}"));
+        self.report
+            .note(&format!("{dataset_id}: no record was drawn: {why}"));
         None
     }
 
     /// A part, drawn by its records.
     fn part<'d>(&mut self, dataset: &'d ListedDataset) -> Option<&'d ListedPart> {
-        let all = dataset.parts.iter().fold(0_u64, |all, part| all.saturating_add(part.rows));
+        let all = dataset
+            .parts
+            .iter()
+            .fold(0_u64, |all, part| all.saturating_add(part.rows));
         let mut place = self.random.below(all);
-        dataset.parts.iter().find(|part| match place.checked_sub(part.rows) {
-            Some(rest) => {
-                place = rest;
-                false
-            }
-            None => true,
-        })
+        dataset
+            .parts
+            .iter()
+            .find(|part| match place.checked_sub(part.rows) {
+                Some(rest) => {
+                    place = rest;
+                    false
+                }
+                None => true,
+            })
     }
 
-    /// Has it proven that the release lacks an id of the form of another; returns the ids beside it.
-    async fn absence(&mut self, dataset: &ListedDataset, record_id: &RecordId) -> Result<Vec<String>> {
+    /// Has it proven that the release lacks an id of the form of another; returns the ids beside
+    /// it.
+    async fn absence(
+        &mut self,
+        dataset: &ListedDataset,
+        record_id: &RecordId,
+    ) -> Result<Vec<String>> {
         // By chance the first may be one that is there.
-        for absent in [altered(record_id.as_str(), &mut self.random), format!("{record_id}~")] {
+        for absent in [
+            altered(record_id.as_str(), &mut self.random),
+            format!("{record_id}~"),
+        ] {
             match self.proven(dataset, &absent).await {
                 Ok(receipt) if receipt.record.is_some() => {}
                 Ok(receipt) => {
                     self.report.absent += 1;
-                    return Ok(receipt.parts.into_iter().flat_map(|part| part.leaves).map(|leaf| leaf.record_id).collect());
+                    return Ok(receipt
+                        .parts
+                        .into_iter()
+                        .flat_map(|part| part.leaves)
+                        .map(|leaf| leaf.record_id)
+                        .collect());
                 }
                 Err(Stop::Failed(error)) => return Err(error),
                 Err(_) => break,
@@ -183,41 +268,93 @@ impl Witness<'_> {
 
     /// Fetches the receipt of an id and checks all that it proves.
     async fn proven(&mut self, dataset: &ListedDataset, record_id: &str) -> Checked<Receipt> {
-        let bytes = match self.server.receipt(&self.release.release_id, record_id).await {
+        let bytes = match self
+            .server
+            .receipt(&self.release.release_id, record_id)
+            .await
+        {
             Ok(Ok(bytes)) => bytes,
-            Ok(Err(refusal)) if refusal.code == "not_found" => return Err(self.mismatch(record_id, "the server lists its dataset, and has no receipt of it")),
-            Ok(Err(refusal)) => return Err(self.not_possible(record_id, &format!("no receipt: {refusal}"))),
-            Err(error) if error.kind() == ErrorKind::Fetch => return Err(self.no_answer(record_id, &error)),
+            Ok(Err(refusal)) if refusal.code == "not_found" => {
+                return Err(self.mismatch(
+                    record_id,
+                    "the server lists its dataset, and has no receipt of it",
+                ));
+            }
+            Ok(Err(refusal)) => {
+                return Err(self.not_possible(record_id, &format!("no receipt: {refusal}")));
+            }
+            Err(error) if error.kind() == ErrorKind::Fetch => {
+                return Err(self.no_answer(record_id, &error));
+            }
             Err(error) => return Err(error.into()),
         };
-        let receipt = Receipt::parse(&bytes).map_err(|error| self.mismatch(record_id, &error.to_string()))?;
-        let proven = receipt.verify(&self.log.key).map_err(|reason| self.mismatch(record_id, &format!("its receipt does not hold: {reason}")))?;
+        let receipt =
+            Receipt::parse(&bytes).map_err(|error| self.mismatch(record_id, &error.to_string()))?;
+        let proven = receipt.verify(&self.log.key).map_err(|reason| {
+            self.mismatch(record_id, &format!("its receipt does not hold: {reason}"))
+        })?;
         if proven.record_id != record_id {
-            return Err(self.mismatch(record_id, &format!("its receipt is of {}", proven.record_id)));
+            return Err(self.mismatch(
+                record_id,
+                &format!("its receipt is of {}", proven.record_id),
+            ));
         }
         if proven.release_id != self.release.release_id {
-            return Err(
-                self.mismatch(record_id, &format!("its receipt is of release {}, and the server answers from {}", proven.release_id, self.release.release_id))
-            );
+            return Err(self.mismatch(
+                record_id,
+                &format!(
+                    "its receipt is of release {}, and the server answers from {}",
+                    proven.release_id, self.release.release_id
+                ),
+            ));
         }
-        let Some(checkpoint) = Checkpoint::parse(&receipt.checkpoint) else { return Err(self.mismatch(record_id, "its checkpoint is none")) };
-        if let Err(reason) = self.log.has(&checkpoint, self.settings, self.server, self.report).await? {
+        let Some(checkpoint) = Checkpoint::parse(&receipt.checkpoint) else {
+            return Err(self.mismatch(record_id, "its checkpoint is none"));
+        };
+        if let Err(reason) = self
+            .log
+            .has(&checkpoint, self.settings, self.server, self.report)
+            .await?
+        {
             return Err(self.mismatch(record_id, &reason));
         }
-        if proven.log_index + 1 < proven.log_size && !std::mem::replace(&mut self.is_told_older, true) {
+        if proven.log_index + 1 < proven.log_size
+            && !std::mem::replace(&mut self.is_told_older, true)
+        {
             let place = proven.log_index + 1;
-            self.report.note(&format!("the release is not the newest of the log: it is release {place} of {}", proven.log_size));
+            self.report.note(&format!(
+                "the release is not the newest of the log: it is release {place} of {}",
+                proven.log_size
+            ));
         }
-        let listed: BTreeMap<&str, &ListedPart> = dataset.parts.iter().map(|part| (part.path.as_str(), part)).collect();
+        let listed: BTreeMap<&str, &ListedPart> = dataset
+            .parts
+            .iter()
+            .map(|part| (part.path.as_str(), part))
+            .collect();
         let is_listed = |PartProof { part, .. }: &PartProof| {
-            listed.get(part.path.as_str()).is_some_and(|listed| (listed.rows, listed.sha256) == (part.records, part.sha256))
+            listed
+                .get(part.path.as_str())
+                .is_some_and(|listed| (listed.rows, listed.sha256) == (part.records, part.sha256))
         };
         if let Some(other) = receipt.parts.iter().find(|part| !is_listed(part)) {
-            return Err(self.mismatch(record_id, &format!("the server's list of parts is not what was sealed: {}", other.part.path)));
+            return Err(self.mismatch(
+                record_id,
+                &format!(
+                    "the server's list of parts is not what was sealed: {}",
+                    other.part.path
+                ),
+            ));
         }
         let sealed = receipt.dataset.parts().unwrap_or_default();
         if sealed != listed.len() as u64 {
-            return Err(self.mismatch(record_id, &format!("{sealed} parts of its dataset were sealed, and the server lists {}", listed.len())));
+            return Err(self.mismatch(
+                record_id,
+                &format!(
+                    "{sealed} parts of its dataset were sealed, and the server lists {}",
+                    listed.len()
+                ),
+            ));
         }
         Ok(receipt)
     }
@@ -226,14 +363,30 @@ impl Witness<'_> {
     async fn check(&mut self, dataset: &ListedDataset, record_id: &RecordId) -> Checked<()> {
         let receipt = self.proven(dataset, record_id.as_str()).await?;
         let record_id = record_id.as_str();
-        let Some(record) = &receipt.record else { return Err(self.mismatch(record_id, "the server lists it, and proves that it is not there")) };
-        let chain = match self.server.provenance(&self.release.release_id, record_id).await {
+        let Some(record) = &receipt.record else {
+            return Err(self.mismatch(
+                record_id,
+                "the server lists it, and proves that it is not there",
+            ));
+        };
+        let chain = match self
+            .server
+            .provenance(&self.release.release_id, record_id)
+            .await
+        {
             Ok(Ok(chain)) => chain,
             Ok(Err(refusal)) if refusal.code == "not_found" => {
-                return Err(self.mismatch(record_id, "the server proves it, and /v1/provenance does not have it"));
+                return Err(self.mismatch(
+                    record_id,
+                    "the server proves it, and /v1/provenance does not have it",
+                ));
             }
-            Ok(Err(refusal)) => return Err(self.not_possible(record_id, &format!("no provenance: {refusal}"))),
-            Err(error) if error.kind() == ErrorKind::Fetch => return Err(self.no_answer(record_id, &error)),
+            Ok(Err(refusal)) => {
+                return Err(self.not_possible(record_id, &format!("no provenance: {refusal}")));
+            }
+            Err(error) if error.kind() == ErrorKind::Fetch => {
+                return Err(self.no_answer(record_id, &error));
+            }
             Err(error) => return Err(error.into()),
         };
         let differences = differences(record, &chain);
@@ -241,17 +394,37 @@ impl Witness<'_> {
             return Err(self.mismatch(record_id, &differences.join("; ")));
         }
         if chain.release.release_id != self.release.release_id {
-            return Err(self.mismatch(record_id, &format!("/v1/provenance answers from release {}", chain.release.release_id)));
+            return Err(self.mismatch(
+                record_id,
+                &format!(
+                    "/v1/provenance answers from release {}",
+                    chain.release.release_id
+                ),
+            ));
         }
-        let sealed = receipt.parts.first().map(|part| (&part.part.path, part.part.records, part.part.sha256));
+        let sealed = receipt
+            .parts
+            .first()
+            .map(|part| (&part.part.path, part.part.records, part.part.sha256));
         if sealed != Some((&chain.part.path, chain.part.rows, chain.part.sha256)) {
-            return Err(self.mismatch(record_id, &format!("/v1/provenance names part {}, which is not the one that was sealed", chain.part.path)));
+            return Err(self.mismatch(
+                record_id,
+                &format!(
+                    "/v1/provenance names part {}, which is not the one that was sealed",
+                    chain.part.path
+                ),
+            ));
         }
         for source in chain.sources {
             let snapshot = source.snapshot;
             let Some(url) = snapshot.url else { continue };
             let is_by_program = snapshot.obtained.as_deref() == Some(OBTAINED);
-            let file = File { source_id: source.source_id, fetched_at: snapshot.fetched_at, size_bytes: snapshot.size_bytes, is_by_program };
+            let file = File {
+                source_id: source.source_id,
+                fetched_at: snapshot.fetched_at,
+                size_bytes: snapshot.size_bytes,
+                is_by_program,
+            };
             self.files.entry((url, snapshot.sha256)).or_insert(file);
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! What is said of a server. What the server said itself is cut and escaped here, for whoever reads the report.
+//! What is said of a server. What the server said itself is cut and escaped here, for whoever reads
+//! the report.
 
 use std::path::PathBuf;
 
@@ -16,8 +17,9 @@ const MOST_LETTERS: usize = 600;
 pub struct WitnessReport {
     /// Its address.
     pub server: String,
-    /// What came of it. `mismatch`: something does not hold, as `problems` says. `not_possible`: nothing is wrong, and not all is proven: the server did
-    /// not give all that proves it, or no publisher's file could be compared. `notes` says which.
+    /// What came of it. `mismatch`: something does not hold, as `problems` says. `not_possible`:
+    /// nothing is wrong, and not all is proven: the server did not give all that proves it, or no
+    /// publisher's file could be compared. `notes` says which.
     pub outcome: Outcome,
     /// The release that it answers from; null if only the log was looked at.
     #[schemars(with = "Option<ReleaseId>")]
@@ -30,7 +32,8 @@ pub struct WitnessReport {
     pub absent: usize,
     /// The records that were drawn.
     pub records: Vec<RecordReport>,
-    /// The publishers' files that the drawn records come from, as the server says; empty if none are compared.
+    /// The publishers' files that the drawn records come from, as the server says; empty if none
+    /// are compared.
     pub files: Vec<FileReport>,
     /// What does not hold; empty when all is well.
     pub problems: Vec<String>,
@@ -120,7 +123,8 @@ pub enum FileOutcome {
     Gone,
     /// The file is larger than what is left of `--publisher-mb`.
     TooLarge,
-    /// No request was sent, as `detail` says: the address is no publisher's that this program knows, a person downloaded the file, or a secret is needed.
+    /// No request was sent, as `detail` says: the address is no publisher's that this program
+    /// knows, a person downloaded the file, or a secret is needed.
     NotAsked,
     /// The publisher did not send the file, as `detail` says.
     Unreachable,
@@ -169,7 +173,10 @@ impl WitnessReport {
         if outcome == Outcome::NotPossible {
             self.lessen();
         }
-        self.records.push(RecordReport { record_id: shown(record_id), outcome });
+        self.records.push(RecordReport {
+            record_id: shown(record_id),
+            outcome,
+        });
     }
 }
 
@@ -187,7 +194,10 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
-        assert_eq!(shown("a\u{1b}[2Jb\u{202e}c\r\né"), "a\\u{1b}[2Jb\\u{202e}c\\r\\né");
+        assert_eq!(
+            shown("a\u{1b}[2Jb\u{202e}c\r\né"),
+            "a\\u{1b}[2Jb\\u{202e}c\\r\\né"
+        );
         assert_eq!(shown(&"x".repeat(10_000)).chars().count(), MOST_LETTERS + 1);
     }
 
@@ -198,6 +208,9 @@ mod tests {
         assert_eq!(report.outcome, Outcome::NotPossible);
         report.problem("another root");
         report.not_proven("no receipt");
-        assert_eq!((report.outcome, report.problems.len(), report.notes.len()), (Outcome::Mismatch, 1, 2));
+        assert_eq!(
+            (report.outcome, report.problems.len(), report.notes.len()),
+            (Outcome::Mismatch, 1, 2)
+        );
     }
 }

@@ -32,7 +32,11 @@ pub(super) struct Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "status {}", self.status)?;
-        if self.code.is_empty() { Ok(()) } else { write!(formatter, " ({})", self.code) }
+        if self.code.is_empty() {
+            Ok(())
+        } else {
+            write!(formatter, " ({})", self.code)
+        }
     }
 }
 
@@ -106,8 +110,16 @@ pub(super) struct ChainSnapshot {
 impl Server {
     pub(super) fn new(settings: &WitnessSettings) -> Result<Self> {
         // Nobody waits for hours at a server that drips.
-        let patient = FetchSettings { tries: settings.fetch.tries.min(4), total_timeout: settings.fetch.total_timeout.min(TIME), ..settings.fetch.clone() };
-        Ok(Self(Stranger::new(patient, &settings.url, settings.api_key.as_deref())?))
+        let patient = FetchSettings {
+            tries: settings.fetch.tries.min(4),
+            total_timeout: settings.fetch.total_timeout.min(TIME),
+            ..settings.fetch.clone()
+        };
+        Ok(Self(Stranger::new(
+            patient,
+            &settings.url,
+            settings.api_key.as_deref(),
+        )?))
     }
 
     pub(super) fn url(&self) -> &str {
@@ -117,26 +129,63 @@ impl Server {
     /// A file of the log; none where the server has no such file.
     pub(super) async fn log_file(&self, name: &str, most: Option<u64>) -> Result<Option<Vec<u8>>> {
         let path: Vec<&str> = ["v1", "log"].into_iter().chain(name.split('/')).collect();
-        let Said { status, bytes, .. } = self.0.get(&path, &[], Extent::Whole(most.unwrap_or(MOST_BYTES_OF_NOTE))).await?;
+        let Said { status, bytes, .. } = self
+            .0
+            .get(
+                &path,
+                &[],
+                Extent::Whole(most.unwrap_or(MOST_BYTES_OF_NOTE)),
+            )
+            .await?;
         match status {
             200 => Ok(Some(bytes)),
             404 => Ok(None),
-            _ => Err(Error::fetch(format!("{}/v1/log/{name} answered with status {status}", self.url())).hint(NOT_OF_THIS_API)),
+            _ => Err(Error::fetch(format!(
+                "{}/v1/log/{name} answered with status {status}",
+                self.url()
+            ))
+            .hint(NOT_OF_THIS_API)),
         }
     }
 
     /// The release that the server answers from.
     pub(super) async fn release(&self) -> Result<ListedRelease> {
-        match self.json(&["v1", "releases", "current"], &[], MOST_BYTES_OF_RELEASE).await? {
+        match self
+            .json(&["v1", "releases", "current"], &[], MOST_BYTES_OF_RELEASE)
+            .await?
+        {
             Ok(release) => Ok(release),
-            Err(refusal) => Err(Error::fetch(format!("{}/v1/releases/current: {refusal}", self.url())).hint(NOT_OF_THIS_API)),
+            Err(refusal) => Err(Error::fetch(format!(
+                "{}/v1/releases/current: {refusal}",
+                self.url()
+            ))
+            .hint(NOT_OF_THIS_API)),
         }
     }
 
     /// The beginning of a part as text, and whether it is all of it.
-    pub(super) async fn table(&self, release_id: &ReleaseId, dataset_id: &str, part: &Digest, most: u64) -> Result<Given<(Vec<u8>, bool)>> {
-        let path = ["v1", "releases", release_id.as_str(), "datasets", dataset_id];
-        let said = self.0.get(&path, &[("format", "csv"), ("part", &part.to_string())], Extent::Beginning(most)).await?;
+    pub(super) async fn table(
+        &self,
+        release_id: &ReleaseId,
+        dataset_id: &str,
+        part: &Digest,
+        most: u64,
+    ) -> Result<Given<(Vec<u8>, bool)>> {
+        let path = [
+            "v1",
+            "releases",
+            release_id.as_str(),
+            "datasets",
+            dataset_id,
+        ];
+        let said = self
+            .0
+            .get(
+                &path,
+                &[("format", "csv"), ("part", &part.to_string())],
+                Extent::Beginning(most),
+            )
+            .await?;
         match self.refusal(&said)? {
             Some(refusal) => Ok(Err(refusal)),
             None => Ok(Ok((said.bytes, said.is_whole))),
@@ -144,31 +193,61 @@ impl Server {
     }
 
     /// The bytes of a receipt.
-    pub(super) async fn receipt(&self, release_id: &ReleaseId, record_id: &str) -> Result<Given<Vec<u8>>> {
-        let said = self.0.get(&["v1", "receipts", record_id], &[("release", release_id.as_str())], Extent::Whole(MOST_BYTES)).await?;
+    pub(super) async fn receipt(
+        &self,
+        release_id: &ReleaseId,
+        record_id: &str,
+    ) -> Result<Given<Vec<u8>>> {
+        let said = self
+            .0
+            .get(
+                &["v1", "receipts", record_id],
+                &[("release", release_id.as_str())],
+                Extent::Whole(MOST_BYTES),
+            )
+            .await?;
         Ok(match self.refusal(&said)? {
             Some(refusal) => Err(refusal),
             None => Ok(said.bytes),
         })
     }
 
-    pub(super) async fn provenance(&self, release_id: &ReleaseId, record_id: &str) -> Result<Given<Chain>> {
-        self.json(&["v1", "provenance", record_id], &[("release", release_id.as_str())], MOST_BYTES).await
+    pub(super) async fn provenance(
+        &self,
+        release_id: &ReleaseId,
+        record_id: &str,
+    ) -> Result<Given<Chain>> {
+        self.json(
+            &["v1", "provenance", record_id],
+            &[("release", release_id.as_str())],
+            MOST_BYTES,
+        )
+        .await
     }
 
-    async fn json<T: DeserializeOwned>(&self, path: &[&str], query: &[(&str, &str)], most: u64) -> Result<Given<T>> {
+    async fn json<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        most: u64,
+    ) -> Result<Given<T>> {
         let said = self.0.get(path, query, Extent::Whole(most)).await?;
         if let Some(refusal) = self.refusal(&said)? {
             return Ok(Err(refusal));
         }
         let answer: Envelope<T> = serde_json::from_slice(&said.bytes).map_err(|error| {
             let place = shown(&path.join("/"));
-            Error::fetch(shown(&format!("{}/{place} is not what the API answers: {error}", self.url()))).hint(NOT_OF_THIS_API)
+            Error::fetch(shown(&format!(
+                "{}/{place} is not what the API answers: {error}",
+                self.url()
+            )))
+            .hint(NOT_OF_THIS_API)
         })?;
         Ok(Ok(answer.data))
     }
 
-    /// Whether an answer refuses. A key that is missing or wrong ends everything: each further answer would be the same.
+    /// Whether an answer refuses. A key that is missing or wrong ends everything: each further
+    /// answer would be the same.
     fn refusal(&self, said: &Said) -> Result<Option<Refusal>> {
         #[derive(Deserialize)]
         struct Problem {
@@ -178,11 +257,21 @@ impl Server {
             return Ok(None);
         }
         if said.status == 401 {
-            let message = format!("{} opens its records to holders of an API key, and the one that was sent is missing or not valid", self.url());
-            return Err(Error::config(message).hint("set PUBDATA_KEY to a key of that server; `--records 0` looks at its log alone"));
+            let message = format!(
+                "{} opens its records to holders of an API key, and the one that was sent is missing or not valid",
+                self.url()
+            );
+            return Err(Error::config(message).hint(
+                "set PUBDATA_KEY to a key of that server; `--records 0` looks at its log alone",
+            ));
         }
-        let code = serde_json::from_slice::<Problem>(&said.bytes).map(|problem| problem.code).unwrap_or_default();
-        Ok(Some(Refusal { status: said.status, code: shown(&code).chars().take(60).collect() }))
+        let code = serde_json::from_slice::<Problem>(&said.bytes)
+            .map(|problem| problem.code)
+            .unwrap_or_default();
+        Ok(Some(Refusal {
+            status: said.status,
+            code: shown(&code).chars().take(60).collect(),
+        }))
     }
 }
 

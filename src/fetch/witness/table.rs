@@ -1,13 +1,23 @@
 //! The ids of the records in a table of text (RFC 4180), as far as it was taken.
 
-/// The cells of the column `record_id`; none where the table has no such column or is no text. A last line that may be cut off is left out.
+/// The cells of the column `record_id`; none where the table has no such column or is no text. A
+/// last line that may be cut off is left out.
 pub(super) fn record_ids(table: &[u8], is_whole: bool) -> Option<Vec<String>> {
     let mut lines = lines(table);
     if !is_whole {
         lines.pop();
     }
-    let column = lines.first()?.iter().position(|name| name == b"record_id")?;
-    lines.into_iter().skip(1).map(|mut line| (column < line.len()).then(|| String::from_utf8(line.swap_remove(column)).ok())?).collect()
+    let column = lines
+        .first()?
+        .iter()
+        .position(|name| name == b"record_id")?;
+    lines
+        .into_iter()
+        .skip(1)
+        .map(|mut line| {
+            (column < line.len()).then(|| String::from_utf8(line.swap_remove(column)).ok())?
+        })
+        .collect()
 }
 
 /// The cells of each line. The last one may have no end.
@@ -45,10 +55,20 @@ mod tests {
     #[test]
     fn ids_are_those_of_the_column_whatever_stands_beside_them() {
         let table = b"name,record_id\r\n\"a, \"\"b\"\"\r\nc\",x.y:1\r\n,\"x.y:2,3\"\r\nlast,x.y:4";
-        assert_eq!(record_ids(table, true).unwrap(), ["x.y:1", "x.y:2,3", "x.y:4"]);
+        assert_eq!(
+            record_ids(table, true).unwrap(),
+            ["x.y:1", "x.y:2,3", "x.y:4"]
+        );
         assert_eq!(record_ids(table, false).unwrap(), ["x.y:1", "x.y:2,3"]);
         assert_eq!(record_ids(b"record_id\r\n", true), Some(Vec::new()));
-        for nonsense in [&b""[..], b"name\r\na\r\n", b"a,record_id\r\nx\r\n", b"record_id\r\n\xff\r\n", b"\"", b"\0\0\0"] {
+        for nonsense in [
+            &b""[..],
+            b"name\r\na\r\n",
+            b"a,record_id\r\nx\r\n",
+            b"record_id\r\n\xff\r\n",
+            b"\"",
+            b"\0\0\0",
+        ] {
             assert_eq!(record_ids(nonsense, true), None, "{nonsense:?}");
         }
     }

@@ -1,5 +1,6 @@
-//! Builds a task bucket by bucket: the rows of its sources are split by the hash of a column into files of a scratch folder, and the
-//! pipeline's code makes the tables of one bucket after the other. Memory holds a few megabytes of rows, then a few buckets.
+//! Builds a task bucket by bucket: the rows of its sources are split by the hash of a column into
+//! files of a scratch folder, and the pipeline's code makes the tables of one bucket after the
+//! other. Memory holds a few megabytes of rows, then a few buckets.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,15 @@ use pubdata_core::provenance::{Inputs, Snapshot};
 use pubdata_store::{Home, Scratch, Snapshots, TaskEntry};
 
 impl TaskInUnits<'_> {
-    /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of them. Findings go to `issues_file`.
-    pub(super) fn stage_buckets(&self, home: &Home, buckets: &Buckets, build: BuildWhole, issues_file: Option<&Path>) -> Result<BuiltTask> {
+    /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of
+    /// them. Findings go to `issues_file`.
+    pub(super) fn stage_buckets(
+        &self,
+        home: &Home,
+        buckets: &Buckets,
+        build: BuildWhole,
+        issues_file: Option<&Path>,
+    ) -> Result<BuiltTask> {
         let scratch = Scratch::begin(home, self.task_id, "run")?;
         let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
         let snapshots = Snapshots::open(&self.settings.home)?;
@@ -25,28 +33,57 @@ impl TaskInUnits<'_> {
         let context = || context(self.settings, self.declaration, self.entry, &locate);
         scratch.make(buckets.count)?;
         let split = Split::write(context, buckets, None, &path_of)?;
-        tracing::info!(task.id = self.task_id, buckets = buckets.count, "sources split");
+        tracing::info!(
+            task.id = self.task_id,
+            buckets = buckets.count,
+            "sources split"
+        );
         // The first is built whatever it holds: a dataset without rows has an empty part.
-        let filled: Vec<u32> = (0..buckets.count).filter(|bucket| *bucket == 0 || !split.is_empty(*bucket)).collect();
+        let filled: Vec<u32> = (0..buckets.count)
+            .filter(|bucket| *bucket == 0 || !split.is_empty(*bucket))
+            .collect();
         let build_unit = |number: usize, stage: &Stage<'_>| {
             let bucket = filled[number];
-            let mut unit = self.build_bucket(context().of_split(&split, bucket), bucket, build, stage)?;
+            let mut unit =
+                self.build_bucket(context().of_split(&split, bucket), bucket, build, stage)?;
             if number == 0 {
-                unit.findings.extend(split.findings(&self.settings.declarations));
+                unit.findings
+                    .extend(split.findings(&self.settings.declarations));
             }
             scratch.remove_bucket(bucket)?;
             Ok(unit)
         };
-        Ok(self.fill(self.begin(home)?, filled.len(), &split.rows(), &build_unit, issues_file)?.0)
+        Ok(self
+            .fill(
+                self.begin(home)?,
+                filled.len(),
+                &split.rows(),
+                &build_unit,
+                issues_file,
+            )?
+            .0)
     }
 
     /// Builds one bucket, validates it and adds it to the stage.
-    pub(crate) fn build_bucket(&self, context: Context<'_>, bucket: u32, build: BuildWhole, stage: &Stage<'_>) -> Result<WorkUnit> {
+    pub(crate) fn build_bucket(
+        &self,
+        context: Context<'_>,
+        bucket: u32,
+        build: BuildWhole,
+        stage: &Stage<'_>,
+    ) -> Result<WorkUnit> {
         let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
         // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
         tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
         let (inputs, read) = context.finish();
-        let checked = check(self.settings, self.task_id, tables, &inputs, None, self.is_sample)?;
+        let checked = check(
+            self.settings,
+            self.task_id,
+            tables,
+            &inputs,
+            None,
+            self.is_sample,
+        )?;
         let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
         let findings = read.findings(&self.settings.declarations);
         if checked.blocked.is_empty() {
@@ -54,7 +91,13 @@ impl TaskInUnits<'_> {
                 stage.add(table, &inputs, None, None)?;
             }
         }
-        Ok(WorkUnit { issues: in_order(checked.issues), blocked: checked.blocked, rows, findings, ..WorkUnit::default() })
+        Ok(WorkUnit {
+            issues: in_order(checked.issues),
+            blocked: checked.blocked,
+            rows,
+            findings,
+            ..WorkUnit::default()
+        })
     }
 }
 
@@ -68,14 +111,25 @@ pub(crate) fn build_bucket(
     name: &str,
 ) -> Result<(Vec<Table>, Inputs)> {
     let bucket = (0..buckets.count).find(|bucket| bucket_name(*bucket, buckets.count) == name);
-    let bucket = bucket.ok_or_else(|| Error::contract(format!("the declaration no longer has a bucket `{name}`")))?;
+    let bucket = bucket.ok_or_else(|| {
+        Error::contract(format!("the declaration no longer has a bucket `{name}`"))
+    })?;
     // Several people may trace while a run is under way.
-    let scratch = Scratch::begin(&settings.home, &entry.pipeline_id, &format!("trace-{}", std::process::id()))?;
+    let scratch = Scratch::begin(
+        &settings.home,
+        &entry.pipeline_id,
+        &format!("trace-{}", std::process::id()),
+    )?;
     let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
     scratch.make(buckets.count)?;
     let snapshots = Snapshots::open(&settings.home)?;
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
-    let split = Split::write(|| context(settings, declaration, entry, &locate), buckets, Some(bucket), &path_of)?;
+    let split = Split::write(
+        || context(settings, declaration, entry, &locate),
+        buckets,
+        Some(bucket),
+        &path_of,
+    )?;
     let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);
     let tables = guarded(&declaration.pipeline_id, || build(&context))?;
     Ok((tables, context.finish().0))
@@ -88,5 +142,12 @@ pub(crate) fn context<'a>(
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
 ) -> Context<'a> {
     let partition = entry.partition.values().next().cloned();
-    Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), locate, None)
+    Context::new(
+        &settings.declarations,
+        declaration,
+        partition,
+        Inputs::new(entry.inputs.clone()),
+        locate,
+        None,
+    )
 }

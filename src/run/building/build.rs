@@ -1,4 +1,5 @@
-//! Runs a pipeline's code over snapshots, and validates the tables that come of it. Nothing is written.
+//! Runs a pipeline's code over snapshots, and validates the tables that come of it. Nothing is
+//! written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,10 +9,14 @@ use polars::prelude::{BooleanChunked, DataFrame};
 
 use super::declaration_faults::refuse_faults;
 use crate::settings::{QUARANTINE, RunSettings, names};
-use pubdata_build::datasets::{self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table};
+use pubdata_build::datasets::{
+    self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table,
+};
 use pubdata_build::normalise::pointers;
 use pubdata_build::publish::{BuiltTable, RowsAre};
-use pubdata_build::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
+use pubdata_build::validate::{
+    Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate,
+};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::{Issue, Severity, SourceFinding};
@@ -55,7 +60,8 @@ pub(crate) struct PreparedShards {
     pub(crate) findings: Vec<SourceFinding>,
 }
 
-/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a bucket, where it is not sharded.
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a
+/// bucket, where it is not sharded.
 pub(crate) fn build<'a>(
     settings: &RunSettings,
     declaration: &'a Declaration,
@@ -67,34 +73,71 @@ pub(crate) fn build<'a>(
     let snapshots = Snapshots::look(&settings.home);
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
     let pointers = only.map(|(pointers, _)| pointers);
-    let mut context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, pointers);
+    let mut context = Context::new(
+        &settings.declarations,
+        declaration,
+        partition,
+        Inputs::new(entry.inputs.clone()),
+        &locate,
+        pointers,
+    );
     if let Some(bucket) = only.and_then(|(_, bucket)| bucket) {
         context = context.in_bucket(bucket);
     }
-    match (datasets::builder(declaration)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
-        (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(BuildOutput::Buckets(buckets, build)),
+    match (
+        datasets::builder(declaration)?.build,
+        declaration
+            .buckets
+            .as_ref()
+            .filter(|buckets| buckets.count > 1),
+    ) {
+        (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => {
+            Ok(BuildOutput::Buckets(buckets, build))
+        }
         (datasets::Build::Whole(build), _) => {
             let tables = guarded(&declaration.pipeline_id, || build(&context))?;
             let (inputs, read) = context.finish();
             Ok(BuildOutput::Tables(tables, inputs, read))
         }
-        (datasets::Build::Sharded(build), _) => Ok(BuildOutput::Sharded(prepare(settings, context, build)?)),
+        (datasets::Build::Sharded(build), _) => {
+            Ok(BuildOutput::Sharded(prepare(settings, context, build)?))
+        }
     }
 }
 
 /// Prepares a sharded build whose archives are not, or not all, on this machine.
-pub(crate) fn prepare_elsewhere(settings: &RunSettings, declaration: &Declaration, entry: &TaskEntry, elsewhere: &Elsewhere) -> Result<PreparedShards> {
+pub(crate) fn prepare_elsewhere(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    entry: &TaskEntry,
+    elsewhere: &Elsewhere,
+) -> Result<PreparedShards> {
     refuse_faults(&settings.declarations, declaration)?;
     let snapshots = Snapshots::look(&settings.home);
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
-    let context = Context::new(&settings.declarations, declaration, None, Inputs::new(entry.inputs.clone()), &locate, None).with_elsewhere(elsewhere);
+    let context = Context::new(
+        &settings.declarations,
+        declaration,
+        None,
+        Inputs::new(entry.inputs.clone()),
+        &locate,
+        None,
+    )
+    .with_elsewhere(elsewhere);
     match datasets::builder(declaration)?.build {
         datasets::Build::Sharded(build) => prepare(settings, context, build),
-        datasets::Build::Whole(_) => Err(Error::config(format!("`{}` is not built shard by shard any more", declaration.pipeline_id))),
+        datasets::Build::Whole(_) => Err(Error::config(format!(
+            "`{}` is not built shard by shard any more",
+            declaration.pipeline_id
+        ))),
     }
 }
 
-fn prepare(settings: &RunSettings, context: Context<'_>, build: BuildShards) -> Result<PreparedShards> {
+fn prepare(
+    settings: &RunSettings,
+    context: Context<'_>,
+    build: BuildShards,
+) -> Result<PreparedShards> {
     let sharded = guarded(&context.declaration.pipeline_id, || build(&context))?;
     let findings = context.finish().1.findings(&settings.declarations);
     Ok(PreparedShards { sharded, findings })
@@ -102,13 +145,23 @@ fn prepare(settings: &RunSettings, context: Context<'_>, build: BuildShards) -> 
 
 /// Whether a pipeline is built at once, neither shard by shard nor bucket by bucket.
 pub(crate) fn is_whole(declaration: &Declaration) -> Result<bool> {
-    let is_split = declaration.buckets.as_ref().is_some_and(|buckets| buckets.count > 1);
-    Ok(!is_split && matches!(datasets::builder(declaration)?.build, datasets::Build::Whole(_)))
+    let is_split = declaration
+        .buckets
+        .as_ref()
+        .is_some_and(|buckets| buckets.count > 1);
+    Ok(!is_split
+        && matches!(
+            datasets::builder(declaration)?.build,
+            datasets::Build::Whole(_)
+        ))
 }
 
 /// Whether a pipeline is built shard by shard.
 pub(crate) fn is_sharded(declaration: &Declaration) -> Result<bool> {
-    Ok(matches!(datasets::builder(declaration)?.build, datasets::Build::Sharded(_)))
+    Ok(matches!(
+        datasets::builder(declaration)?.build,
+        datasets::Build::Sharded(_)
+    ))
 }
 
 /// Calls a pipeline's code: a defect in one must not take the others' night with it.
@@ -119,13 +172,26 @@ pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -
 /// Does work, and makes a defect that stops it an error like others.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(Error::format(format!(
+            "the pipeline's code stopped with a defect: {message}"
+        )))
     })
 }
 
-pub(crate) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a pubdata_core::contract::Contract> {
-    settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
+pub(crate) fn contract<'a>(
+    settings: &'a RunSettings,
+    dataset_id: &str,
+) -> Result<&'a pubdata_core::contract::Contract> {
+    settings
+        .declarations
+        .contracts
+        .get(dataset_id)
+        .ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
 }
 
 /// Tables as validation left them.
@@ -154,16 +220,33 @@ pub(crate) struct Totals<'a> {
     pub(super) previous_rows: RowsOf<'a>,
 }
 
-/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout, and not what a person has
-/// looked at and taken as it is.
-pub(crate) fn expectations(settings: &RunSettings, declaration: &Declaration, task_id: &str, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
+/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the
+/// declared layout, and not what a person has looked at and taken as it is.
+pub(crate) fn expectations(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    task_id: &str,
+    entry: &TaskEntry,
+) -> BTreeMap<String, Expectations> {
     let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
     let expected = |(dataset_id, declared): (&String, &Expectations)| {
-        let mut expected = if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
+        let mut expected = if is_unseen {
+            declared.of_unseen_layout()
+        } else {
+            declared.clone()
+        };
         let waives = |rule: &str| settings.waives(&names(task_id, dataset_id), rule);
-        // A handful of rows may have no party, no officer and no case: tables that are read beside the first from the same file.
-        let has_one_file = declaration.sources.iter().filter(|source| source.required).count() == 1;
-        let is_beside = entry.is_sample == Some(true) && has_one_file && declaration.produces.first() != Some(dataset_id);
+        // A handful of rows may have no party, no officer and no case: tables that are read beside
+        // the first from the same file.
+        let has_one_file = declaration
+            .sources
+            .iter()
+            .filter(|source| source.required)
+            .count()
+            == 1;
+        let is_beside = entry.is_sample == Some(true)
+            && has_one_file
+            && declaration.produces.first() != Some(dataset_id);
         if waives(FLOOR) || is_beside {
             expected.min_rows = 0;
         }
@@ -178,16 +261,33 @@ pub(crate) fn expectations(settings: &RunSettings, declaration: &Declaration, ta
     declaration.expect.iter().map(expected).collect()
 }
 
-/// What a build is judged against, and may carry over from, besides what its input hash names: what the last release has of the task, and what
-/// people accept.
-pub(crate) fn judged_against(settings: &RunSettings, previous: Option<&Manifest>, task_id: &str) -> Digest {
-    let entry = previous.and_then(|previous| previous.tasks.get(task_id)).map(|entry| entry.input_hash);
-    let parts = previous.into_iter().flat_map(|previous| previous.datasets.values()).flat_map(|dataset| &dataset.parts);
-    let parts: Vec<(&str, Digest)> = parts.filter(|part| part.task_id == task_id).map(|part| (part.path.as_str(), part.sha256)).collect();
-    Digest::of(serde_json::json!([entry, parts, settings.accepted]).to_string().as_bytes())
+/// What a build is judged against, and may carry over from, besides what its input hash names: what
+/// the last release has of the task, and what people accept.
+pub(crate) fn judged_against(
+    settings: &RunSettings,
+    previous: Option<&Manifest>,
+    task_id: &str,
+) -> Digest {
+    let entry = previous
+        .and_then(|previous| previous.tasks.get(task_id))
+        .map(|entry| entry.input_hash);
+    let parts = previous
+        .into_iter()
+        .flat_map(|previous| previous.datasets.values())
+        .flat_map(|dataset| &dataset.parts);
+    let parts: Vec<(&str, Digest)> = parts
+        .filter(|part| part.task_id == task_id)
+        .map(|part| (part.path.as_str(), part.sha256))
+        .collect();
+    Digest::of(
+        serde_json::json!([entry, parts, settings.accepted])
+            .to_string()
+            .as_bytes(),
+    )
 }
 
-/// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
+/// Validates the tables of a build, each against its contract and, where totals are judged, against
+/// what is expected of it.
 pub(crate) fn check(
     settings: &RunSettings,
     task_id: &str,
@@ -197,22 +297,61 @@ pub(crate) fn check(
     is_sample: bool,
 ) -> Result<ValidatedTables> {
     let mut checked = ValidatedTables::default();
-    for Table { dataset_id, partition, frame, mut issues } in tables {
-        let waived = waive(&mut issues, &dataset_id, |code| settings.waives(&names(task_id, &dataset_id), code));
+    for Table {
+        dataset_id,
+        partition,
+        frame,
+        mut issues,
+    } in tables
+    {
+        let waived = waive(&mut issues, &dataset_id, |code| {
+            settings.waives(&names(task_id, &dataset_id), code)
+        });
         let (frame, set_aside) = without_records(frame, &waived)?;
         checked.quarantined_pointers.extend(set_aside);
-        checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
-        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
+        checked.issues.extend(
+            issues
+                .iter()
+                .filter(|issue| issue.severity != Severity::Quarantine)
+                .cloned(),
+        );
+        let candidate = Candidate {
+            dataset_id: dataset_id.clone(),
+            partition: partition.clone(),
+            frame,
+            issues,
+        };
         let expectations = totals.map(|totals| &totals.expectations[&dataset_id]);
-        let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
-        let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
+        let previous_rows =
+            totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
+        let verdict = validate(
+            contract(settings, &dataset_id)?,
+            expectations,
+            candidate,
+            inputs,
+            previous_rows,
+            is_sample,
+        )?;
         checked.blocked.extend(verdict.blocked);
-        checked.notes.extend(verdict.growth.into_iter().map(|note| format!("{dataset_id}: {note}")));
-        checked.quarantined_pointers.extend(verdict.quarantined_pointers);
+        checked.notes.extend(
+            verdict
+                .growth
+                .into_iter()
+                .map(|note| format!("{dataset_id}: {note}")),
+        );
+        checked
+            .quarantined_pointers
+            .extend(verdict.quarantined_pointers);
         checked.repeated.extend(verdict.repeated);
         if !verdict.quarantine.is_empty() {
             let contract = contract(settings, QUARANTINE)?;
-            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
+            let frame = quarantine_table(
+                contract,
+                &dataset_id,
+                &partition,
+                &verdict.quarantine,
+                inputs,
+            )?;
             let mut folders = partition.clone();
             folders.insert("dataset_id".to_owned(), dataset_id.clone());
             checked.tables.push(BuiltTable {
@@ -224,17 +363,35 @@ pub(crate) fn check(
             });
         }
         checked.issues.extend(verdict.quarantine);
-        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, rows: RowsAre::Validated, report: verdict.report });
+        checked.tables.push(BuiltTable {
+            dataset_id,
+            partition,
+            frame: verdict.frame,
+            rows: RowsAre::Validated,
+            report: verdict.report,
+        });
     }
     Ok(checked)
 }
 
-/// Takes what would block as a person accepts it: a record is set aside, and what is about the whole dataset is a warning. Returns the records.
-fn waive(issues: &mut [Issue], dataset_id: &str, is_waived: impl Fn(&str) -> bool) -> BTreeSet<String> {
+/// Takes what would block as a person accepts it: a record is set aside, and what is about the
+/// whole dataset is a warning. Returns the records.
+fn waive(
+    issues: &mut [Issue],
+    dataset_id: &str,
+    is_waived: impl Fn(&str) -> bool,
+) -> BTreeSet<String> {
     let mut records = BTreeSet::new();
-    for issue in issues.iter_mut().filter(|issue| issue.severity == Severity::Block && is_waived(&issue.code)) {
+    for issue in issues
+        .iter_mut()
+        .filter(|issue| issue.severity == Severity::Block && is_waived(&issue.code))
+    {
         let record = issue.record.as_ref().filter(|record| *record != dataset_id);
-        issue.severity = if record.is_some() { Severity::Quarantine } else { Severity::Warning };
+        issue.severity = if record.is_some() {
+            Severity::Quarantine
+        } else {
+            Severity::Warning
+        };
         records.extend(record.cloned());
     }
     records
@@ -246,9 +403,15 @@ fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(Data
         return Ok((frame, Vec::new()));
     }
     let record_ids = frame.column("record_id")?.str()?;
-    let is_kept: BooleanChunked = record_ids.iter().map(|record_id| Some(!record_id.is_some_and(|record_id| records.contains(record_id)))).collect();
+    let is_kept: BooleanChunked = record_ids
+        .iter()
+        .map(|record_id| Some(!record_id.is_some_and(|record_id| records.contains(record_id))))
+        .collect();
     let set_aside = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
-    Ok((frame.filter(&is_kept)?, set_aside.into_iter().flatten().flatten().collect()))
+    Ok((
+        frame.filter(&is_kept)?,
+        set_aside.into_iter().flatten().flatten().collect(),
+    ))
 }
 
 /// Refusals kept in a message.
@@ -258,9 +421,16 @@ const REFUSALS_SHOWN: usize = 10;
 pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Path) -> Error {
     // Threads finish in any order; what people read does not depend on it.
     blocked.sort_by(|a, b| a.message.cmp(&b.message));
-    let rules: BTreeSet<String> = blocked.iter().map(|refusal| format!("{task_id}:{}", refusal.rule)).collect();
+    let rules: BTreeSet<String> = blocked
+        .iter()
+        .map(|refusal| format!("{task_id}:{}", refusal.rule))
+        .collect();
     let rules: Vec<String> = rules.into_iter().collect();
-    let mut shown: Vec<String> = blocked.iter().take(REFUSALS_SHOWN).map(|refusal| refusal.message.clone()).collect();
+    let mut shown: Vec<String> = blocked
+        .iter()
+        .take(REFUSALS_SHOWN)
+        .map(|refusal| refusal.message.clone())
+        .collect();
     if blocked.len() > shown.len() {
         shown.push(format!("and {} more", blocked.len() - shown.len()));
     }
@@ -272,9 +442,16 @@ pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Pa
 }
 
 /// The rows of a task's dataset, in one partition or in all.
-pub(crate) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str, partition: Option<&BTreeMap<String, String>>) -> Option<u64> {
+pub(crate) fn rows_of(
+    manifest: &Manifest,
+    dataset_id: &str,
+    task_id: &str,
+    partition: Option<&BTreeMap<String, String>>,
+) -> Option<u64> {
     let parts = &manifest.datasets.get(dataset_id)?.parts;
-    let is_own = |part: &&Part| part.task_id == task_id && partition.is_none_or(|partition| part.partition == *partition);
+    let is_own = |part: &&Part| {
+        part.task_id == task_id && partition.is_none_or(|partition| part.partition == *partition)
+    };
     let own: Vec<u64> = parts.iter().filter(is_own).map(|part| part.rows).collect();
     (!own.is_empty()).then(|| own.iter().sum())
 }

@@ -1,5 +1,5 @@
-//! What of a declaration the code that reads it cannot use: settings that do not hold, columns that nothing reads, words that are no values of their
-//! columns. Each with file and line.
+//! What of a declaration the code that reads it cannot use: settings that do not hold, columns that
+//! nothing reads, words that are no values of their columns. Each with file and line.
 
 use pubdata_build::datasets::{self, Fault};
 use pubdata_core::declared::{Finding, TablePath};
@@ -15,15 +15,35 @@ pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration
         return Vec::new();
     }
     let faults = match datasets::builder(declaration) {
-        Err(error) => vec![Fault { table: String::new(), number: None, key: "builder".to_owned(), message: error.to_string() }],
+        Err(error) => vec![Fault {
+            table: String::new(),
+            number: None,
+            key: "builder".to_owned(),
+            message: error.to_string(),
+        }],
         Ok(builder) => {
-            let of_words = builder.vocabulary.iter().flat_map(|vocabulary| vocabulary.faults(declaration, &declarations.contracts));
-            (builder.check)(declaration).err().into_iter().chain(of_words).collect()
+            let of_words = builder
+                .vocabulary
+                .iter()
+                .flat_map(|vocabulary| vocabulary.faults(declaration, &declarations.contracts));
+            (builder.check)(declaration)
+                .err()
+                .into_iter()
+                .chain(of_words)
+                .collect()
         }
     };
-    let file = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
+    let file = format!(
+        "pipelines/{}.toml",
+        declaration.pipeline_id.replace('.', "/")
+    );
     let text = String::from_utf8_lossy(declarations.files.read(&file).unwrap_or_default());
-    let finding = |Fault { table, number, key, message }: Fault| {
+    let finding = |Fault {
+                       table,
+                       number,
+                       key,
+                       message,
+                   }: Fault| {
         let place = match (table.as_str(), number) {
             ("", _) => TablePath::Top,
             (table, None) => TablePath::Table(table),
@@ -43,9 +63,16 @@ pub(super) fn refuse_faults(declarations: &Declarations, declaration: &Declarati
     if faults.is_empty() {
         return Ok(());
     }
-    let mut told: Vec<String> = faults.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+    let mut told: Vec<String> = faults
+        .iter()
+        .take(MOST_TOLD)
+        .map(ToString::to_string)
+        .collect();
     if faults.len() > MOST_TOLD {
-        told.push(format!("and {} more, which `pubdata check` lists", faults.len() - MOST_TOLD));
+        told.push(format!(
+            "and {} more, which `pubdata check` lists",
+            faults.len() - MOST_TOLD
+        ));
     }
     Err(Error::contract(told.join("; ")))
 }

@@ -1,5 +1,6 @@
-//! Compares a build with the one in the last release, column by column. What the law of the thing allows may still be wrong together: all
-//! values a thousand times as large, a column that moved one place, the records of another list.
+//! Compares a build with the one in the last release, column by column. What the law of the thing
+//! allows may still be wrong together: all values a thousand times as large, a column that moved
+//! one place, the records of another list.
 
 use std::sync::Mutex;
 
@@ -10,10 +11,13 @@ use pubdata_build::publish::{Stage, Statistics, TwoBuilds};
 use pubdata_build::validate::{DRIFT, MEANING, Refusal};
 use pubdata_core::contract::Day;
 use pubdata_core::error::Result;
-use pubdata_core::pipeline::{Cadence, Declaration, Drift, DriftLimits, FEWEST_ROWS_FOR_WARNED_SHARE};
+use pubdata_core::pipeline::{
+    Cadence, Declaration, Drift, DriftLimits, FEWEST_ROWS_FOR_WARNED_SHARE,
+};
 use pubdata_store::{Manifest, Part, TaskEntry};
 
-/// Part of a dataset that must have been built anew before its columns are judged: what is carried over is as it was.
+/// Part of a dataset that must have been built anew before its columns are judged: what is carried
+/// over is as it was.
 const LEAST_SHARE_BUILT: f64 = 0.25;
 /// How many standard errors a change must be beyond chance, besides being large.
 const SIGMAS: f64 = 4.0;
@@ -22,9 +26,15 @@ const FEWEST_DISTINCT: f64 = 20.0;
 /// So many jumps of a dataset are told.
 const MOST_TOLD: usize = 5;
 
-/// What of a manifest a build of a task is compared with: nothing where it is the first, where a person has accepted what is different, or where
-/// one of the two is of samples and the other is not.
-pub(super) fn to_compare<'m>(settings: &RunSettings, previous: Option<&'m Manifest>, task_id: &str, is_sample: bool) -> Option<&'m Manifest> {
+/// What of a manifest a build of a task is compared with: nothing where it is the first, where a
+/// person has accepted what is different, or where one of the two is of samples and the other is
+/// not.
+pub(super) fn to_compare<'m>(
+    settings: &RunSettings,
+    previous: Option<&'m Manifest>,
+    task_id: &str,
+    is_sample: bool,
+) -> Option<&'m Manifest> {
     let previous = previous?;
     let before = previous.tasks.get(task_id)?;
     let is_alike = previous.is_sample_build(before) == is_sample;
@@ -32,37 +42,71 @@ pub(super) fn to_compare<'m>(settings: &RunSettings, previous: Option<&'m Manife
 }
 
 /// The parts of a task in a release, but for what was set aside, with their datasets.
-pub(crate) fn parts_of<'m>(previous: &'m Manifest, task_id: &str) -> impl Iterator<Item = (&'m str, &'m Part)> {
-    let of_dataset = previous.datasets.iter().filter(|(dataset_id, _)| *dataset_id != QUARANTINE);
+pub(crate) fn parts_of<'m>(
+    previous: &'m Manifest,
+    task_id: &str,
+) -> impl Iterator<Item = (&'m str, &'m Part)> {
+    let of_dataset = previous
+        .datasets
+        .iter()
+        .filter(|(dataset_id, _)| *dataset_id != QUARANTINE);
     let task_id = task_id.to_owned();
     of_dataset
-        .flat_map(|(dataset_id, dataset)| dataset.parts.iter().map(move |part| (dataset_id.as_str(), part)))
+        .flat_map(|(dataset_id, dataset)| {
+            dataset
+                .parts
+                .iter()
+                .map(move |part| (dataset_id.as_str(), part))
+        })
         .filter(move |(_, part)| part.task_id == task_id)
 }
 
-/// Reads the rows of a task in the last release, to compare a build with. One part for each thread is in memory. A part that cannot be read is no
-/// reason to publish nothing: what is left is compared.
+/// Reads the rows of a task in the last release, to compare a build with. One part for each thread
+/// is in memory. A part that cannot be read is no reason to publish nothing: what is left is
+/// compared.
 ///
 /// # Errors
 /// None of a damaged part; `Store`, when the store cannot be asked.
-pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: &str, stage: &Stage<'_>) -> Result<()> {
+pub(super) fn read_before(
+    settings: &RunSettings,
+    previous: &Manifest,
+    task_id: &str,
+    stage: &Stage<'_>,
+) -> Result<()> {
     let runtime = tokio::runtime::Handle::current();
     let parts: Vec<(&str, &Part)> = parts_of(previous, task_id).collect();
     let failures = Mutex::new(Vec::new());
     side_by_side(parts.len(), &|number| {
         let (dataset_id, part) = parts[number];
-        match runtime.block_on(settings.releases.part_if_present(&previous.release_id, part)) {
+        match runtime.block_on(
+            settings
+                .releases
+                .part_if_present(&previous.release_id, part),
+        ) {
             Ok(Some(bytes)) => {
-                let added = pubdata_build::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes));
+                let added = pubdata_build::publish::verify_part(part, &bytes)
+                    .and_then(|()| stage.add_before(dataset_id, bytes));
                 if let Err(error) = added {
-                    tracing::warn!(task.id = task_id, part = part.path, "the last release cannot be compared with: {error}");
+                    tracing::warn!(
+                        task.id = task_id,
+                        part = part.path,
+                        "the last release cannot be compared with: {error}"
+                    );
                 }
             }
             Ok(None) => {}
-            Err(error) => failures.lock().expect("nothing panics while holding it").push(error),
+            Err(error) => failures
+                .lock()
+                .expect("nothing panics while holding it")
+                .push(error),
         }
     });
-    failures.into_inner().expect("nothing panics while holding it").into_iter().next().map_or(Ok(()), Err)
+    failures
+        .into_inner()
+        .expect("nothing panics while holding it")
+        .into_iter()
+        .next()
+        .map_or(Ok(()), Err)
 }
 
 /// The build that is judged, and the one of the last release.
@@ -72,22 +116,38 @@ pub(crate) struct Builds<'a> {
     pub(crate) before: Option<&'a TaskEntry>,
 }
 
-/// Says what of a staged build is far from the last release, a text for each dataset; nothing where it may be published.
+/// Says what of a staged build is far from the last release, a text for each dataset; nothing where
+/// it may be published.
 ///
-/// What coded columns say is not compared where words were declared since, or where a person has accepted that they are not known.
-pub(crate) fn judge(settings: &RunSettings, declaration: &Declaration, task_id: &str, stage: &Stage<'_>, builds: Builds<'_>) -> Vec<Refusal> {
+/// What coded columns say is not compared where words were declared since, or where a person has
+/// accepted that they are not known.
+pub(crate) fn judge(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    task_id: &str,
+    stage: &Stage<'_>,
+    builds: Builds<'_>,
+) -> Vec<Refusal> {
     let mut blocked = Vec::new();
-    let is_declared_anew =
-        builds.before.is_some_and(|before| before.declaration_hash != builds.now.declaration_hash || before.contracts_hash != builds.now.contracts_hash);
+    let is_declared_anew = builds.before.is_some_and(|before| {
+        before.declaration_hash != builds.now.declaration_hash
+            || before.contracts_hash != builds.now.contracts_hash
+    });
     for (dataset_id, builds) in stage.take_compared() {
-        let Some(expected) = declaration.expect.get(&dataset_id) else { continue };
+        let Some(expected) = declaration.expect.get(&dataset_id) else {
+            continue;
+        };
         if settings.waives(&names(task_id, &dataset_id), DRIFT) {
             continue;
         }
         let mut jumps = jumps(&builds, &expected.drift, declaration.cadence);
         if is_declared_anew || settings.waives(&names(task_id, &dataset_id), MEANING) {
             let contract = settings.declarations.contracts.get(&dataset_id);
-            let is_coded = |name: &str| contract.and_then(|contract| contract.column(name)).is_some_and(|column| column.coded_from.is_some());
+            let is_coded = |name: &str| {
+                contract
+                    .and_then(|contract| contract.column(name))
+                    .is_some_and(|column| column.coded_from.is_some())
+            };
             jumps.retain(|jump| !jump.column.split('`').nth(1).is_some_and(is_coded));
         }
         if jumps.is_empty() {
@@ -120,12 +180,20 @@ struct Jump {
 
 impl Jump {
     fn told(&self) -> String {
-        if self.column.is_empty() { self.figures.clone() } else { format!("{} {}", self.column, self.figures) }
+        if self.column.is_empty() {
+            self.figures.clone()
+        } else {
+            format!("{} {}", self.column, self.figures)
+        }
     }
 }
 
 fn jumps(builds: &TwoBuilds, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
-    let TwoBuilds { before, now, carried_rows } = builds;
+    let TwoBuilds {
+        before,
+        now,
+        carried_rows,
+    } = builds;
     if before.rows.min(now.rows) < FEWEST_ROWS_FOR_WARNED_SHARE {
         return Vec::new();
     }
@@ -135,47 +203,109 @@ fn jumps(builds: &TwoBuilds, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
         return jumps;
     }
     for (group, name, was) in before.columns() {
-        let Some(is) = now.column(group, name) else { continue };
-        let column = if group.is_empty() { format!("`{name}`") } else { format!("`{name}` of {group}") };
+        let Some(is) = now.column(group, name) else {
+            continue;
+        };
+        let column = if group.is_empty() {
+            format!("`{name}`")
+        } else {
+            format!("`{name}` of {group}")
+        };
         let limits = drift.limits(name, cadence);
         let mut add = |setting: &'static str, figures: Option<String>| {
-            jumps.extend(figures.map(|figures| Jump { column: column.clone(), figures, setting }));
+            jumps.extend(figures.map(|figures| Jump {
+                column: column.clone(),
+                figures,
+                setting,
+            }));
         };
         let rows = |of: &pubdata_build::publish::ColumnStatistics| of.values + of.nulls;
         if rows(was).min(rows(is)) >= FEWEST_ROWS_FOR_WARNED_SHARE {
-            add("max_null_points", nulls((was.nulls, rows(was)), (is.nulls, rows(is)), &limits));
+            add(
+                "max_null_points",
+                nulls((was.nulls, rows(was)), (is.nulls, rows(is)), &limits),
+            );
         }
-        if was.is_number && is.is_number && was.values.min(is.values) >= FEWEST_ROWS_FOR_WARNED_SHARE {
+        if was.is_number
+            && is.is_number
+            && was.values.min(is.values) >= FEWEST_ROWS_FOR_WARNED_SHARE
+        {
             let (sample_was, sample_is) = (before.sampled(group, name), now.sampled(group, name));
-            add("max_quartile_points", quartiles(&sample_was, &sample_is, was.is_date, &limits));
+            add(
+                "max_quartile_points",
+                quartiles(&sample_was, &sample_is, was.is_date, &limits),
+            );
             let means = was.mean_without_largest().zip(is.mean_without_largest());
-            add("max_sum_percent", means.and_then(|means| sums(means, [(sample_was.as_slice(), was.values), (sample_is.as_slice(), is.values)], &limits)));
+            add(
+                "max_sum_percent",
+                means.and_then(|means| {
+                    sums(
+                        means,
+                        [
+                            (sample_was.as_slice(), was.values),
+                            (sample_is.as_slice(), is.values),
+                        ],
+                        &limits,
+                    )
+                }),
+            );
         }
     }
     for name in before.names().intersection(&now.names()) {
         let (was, is) = (before.over_groups(name), now.over_groups(name));
-        let figures = distinct((was.distinct(), was.values), (is.distinct(), is.values), &drift.limits(name, cadence));
-        jumps.extend(figures.map(|figures| Jump { column: format!("`{name}`"), figures, setting: "max_distinct_percent" }));
+        let figures = distinct(
+            (was.distinct(), was.values),
+            (is.distinct(), is.values),
+            &drift.limits(name, cadence),
+        );
+        jumps.extend(figures.map(|figures| Jump {
+            column: format!("`{name}`"),
+            figures,
+            setting: "max_distinct_percent",
+        }));
     }
     jumps
 }
 
-/// Records that are gone, and columns in which most records say something else. What was carried over did not change.
-fn changed_records(before: &Statistics, now: &Statistics, built: f64, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
+/// Records that are gone, and columns in which most records say something else. What was carried
+/// over did not change.
+fn changed_records(
+    before: &Statistics,
+    now: &Statistics,
+    built: f64,
+    drift: &Drift,
+    cadence: Cadence,
+) -> Vec<Jump> {
     let changes = before.changes(now);
     let mut jumps = Vec::new();
     let gone = 100.0 * built * changes.gone as f64 / changes.records.max(1) as f64;
     if changes.records as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE && gone > drift.replaced_percent() {
-        let figures = format!("{gone:.0} % of the records of then are gone, {} against {} rows", shown(now.rows as f64), shown(before.rows as f64));
-        jumps.push(Jump { column: String::new(), figures, setting: "max_replaced_percent" });
+        let figures = format!(
+            "{gone:.0} % of the records of then are gone, {} against {} rows",
+            shown(now.rows as f64),
+            shown(before.rows as f64)
+        );
+        jumps.push(Jump {
+            column: String::new(),
+            figures,
+            setting: "max_replaced_percent",
+        });
     }
     for (name, (compared, changed)) in changes.columns {
         let share = 100.0 * built * changed as f64 / compared.max(1) as f64;
         // A stamp that all records share says when the list was made.
-        let is_stamp = before.over_groups(&name).distinct() <= 1.0 && now.over_groups(&name).distinct() <= 1.0;
-        if compared as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE && share > drift.limits(&name, cadence).changed_percent && !is_stamp {
+        let is_stamp =
+            before.over_groups(&name).distinct() <= 1.0 && now.over_groups(&name).distinct() <= 1.0;
+        if compared as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE
+            && share > drift.limits(&name, cadence).changed_percent
+            && !is_stamp
+        {
             let figures = format!("is another than then in {share:.0} % of the records");
-            jumps.push(Jump { column: format!("`{name}`"), figures, setting: "max_changed_percent" });
+            jumps.push(Jump {
+                column: format!("`{name}`"),
+                figures,
+                setting: "max_changed_percent",
+            });
         }
     }
     jumps
@@ -187,54 +317,112 @@ fn nulls((was, of): (u64, u64), (is, now_of): (u64, u64), limits: &DriftLimits) 
     let chance = (both * (1.0 - both) * (1.0 / of as f64 + 1.0 / now_of as f64)).sqrt();
     let change = (now - before).abs();
     let is_jump = 100.0 * change > limits.null_points && change > SIGMAS * chance;
-    is_jump.then(|| format!("is empty in {:.1} % of the records against {:.1} %", 100.0 * now, 100.0 * before))
+    is_jump.then(|| {
+        format!(
+            "is empty in {:.1} % of the records against {:.1} %",
+            100.0 * now,
+            100.0 * before
+        )
+    })
 }
 
-/// Compares how many values lie below the quartiles of both, and how far these are from each other. Of few distinct values a quartile moves by a
-/// whole step when hardly anything has changed; of narrow columns nearly all values may pass it when they change by little.
+/// Compares how many values lie below the quartiles of both, and how far these are from each other.
+/// Of few distinct values a quartile moves by a whole step when hardly anything has changed; of
+/// narrow columns nearly all values may pass it when they change by little.
 fn quartiles(was: &[f64], is: &[f64], is_date: bool, limits: &DriftLimits) -> Option<String> {
     if was.len().min(is.len()) < 50 {
         return None;
     }
     let of = |sorted: &[f64]| [1, 2, 3].map(|quarter| sorted[(sorted.len() - 1) * quarter / 4]);
     let (before, now) = (of(was), of(is));
-    let below = |sorted: &[f64], point: f64| sorted.partition_point(|value| *value <= point) as f64 / sorted.len() as f64;
+    let below = |sorted: &[f64], point: f64| {
+        sorted.partition_point(|value| *value <= point) as f64 / sorted.len() as f64
+    };
     let spread = before[2] - before[0];
     let mut furthest: Option<(f64, usize)> = None;
     for quarter in 0..3 {
-        let moved = [before[quarter], now[quarter]].iter().map(|point| (below(was, *point) - below(is, *point)).abs()).fold(0.0, f64::max);
-        let little = if is_date { 366.0 } else { 0.1 * before[quarter].abs() };
+        let moved = [before[quarter], now[quarter]]
+            .iter()
+            .map(|point| (below(was, *point) - below(is, *point)).abs())
+            .fold(0.0, f64::max);
+        let little = if is_date {
+            366.0
+        } else {
+            0.1 * before[quarter].abs()
+        };
         let is_far = (now[quarter] - before[quarter]).abs() > spread.max(little);
-        if is_far && 100.0 * moved > limits.quartile_points && furthest.is_none_or(|(most, _)| moved > most) {
+        if is_far
+            && 100.0 * moved > limits.quartile_points
+            && furthest.is_none_or(|(most, _)| moved > most)
+        {
             furthest = Some((moved, quarter));
         }
     }
     let (_, quarter) = furthest?;
     let name = ["lower quartile", "median", "upper quartile"][quarter];
-    let value = |number: f64| if is_date { Day::from_number(number as i32).to_string() } else { shown(number) };
-    Some(format!("has the {name} {} against {}", value(now[quarter]), value(before[quarter])))
+    let value = |number: f64| {
+        if is_date {
+            Day::from_number(number as i32).to_string()
+        } else {
+            shown(number)
+        }
+    };
+    Some(format!(
+        "has the {name} {} against {}",
+        value(now[quarter]),
+        value(before[quarter])
+    ))
 }
 
-/// Compares sums by the number of values, without the largest of these: of rows more or fewer the totals tell.
-fn sums((was, is): (f64, f64), samples: [(&[f64], u64); 2], limits: &DriftLimits) -> Option<String> {
+/// Compares sums by the number of values, without the largest of these: of rows more or fewer the
+/// totals tell.
+fn sums(
+    (was, is): (f64, f64),
+    samples: [(&[f64], u64); 2],
+    limits: &DriftLimits,
+) -> Option<String> {
     let variance = |(sample, values): (&[f64], u64)| {
         let count = sample.len().max(1) as f64;
         let mean = sample.iter().map(|number| number.abs()).sum::<f64>() / count;
-        sample.iter().map(|number| (number.abs() - mean).powi(2)).sum::<f64>() / count / values as f64
+        sample
+            .iter()
+            .map(|number| (number.abs() - mean).powi(2))
+            .sum::<f64>()
+            / count
+            / values as f64
     };
     let chance = samples.into_iter().map(variance).sum::<f64>().sqrt();
     let factor = 1.0 + limits.sum_percent / 100.0;
     let is_jump = was.max(is) > factor * was.min(is) && (is - was).abs() > SIGMAS * chance;
-    is_jump.then(|| format!("adds up to {} for each record against {}", shown(is), shown(was)))
+    is_jump.then(|| {
+        format!(
+            "adds up to {} for each record against {}",
+            shown(is),
+            shown(was)
+        )
+    })
 }
 
-/// Compares numbers of distinct values, also by the number of values: a list that grows has more names and as many kinds.
-fn distinct((was, of): (f64, u64), (is, now_of): (f64, u64), limits: &DriftLimits) -> Option<String> {
+/// Compares numbers of distinct values, also by the number of values: a list that grows has more
+/// names and as many kinds.
+fn distinct(
+    (was, of): (f64, u64),
+    (is, now_of): (f64, u64),
+    limits: &DriftLimits,
+) -> Option<String> {
     let factor = 1.0 + limits.distinct_percent / 100.0;
     let is_apart = |a: f64, b: f64| a.max(b) > factor * a.min(b);
-    let is_jump =
-        was.max(is) >= FEWEST_DISTINCT && of.min(now_of) >= FEWEST_ROWS_FOR_WARNED_SHARE && is_apart(was, is) && is_apart(was / of as f64, is / now_of as f64);
-    is_jump.then(|| format!("has {} distinct values against {}", shown(is.round()), shown(was.round())))
+    let is_jump = was.max(is) >= FEWEST_DISTINCT
+        && of.min(now_of) >= FEWEST_ROWS_FOR_WARNED_SHARE
+        && is_apart(was, is)
+        && is_apart(was / of as f64, is / now_of as f64);
+    is_jump.then(|| {
+        format!(
+            "has {} distinct values against {}",
+            shown(is.round()),
+            shown(was.round())
+        )
+    })
 }
 
 /// A number for people: whole ones with separators, others with four digits.

@@ -1,5 +1,6 @@
-//! Snapshots of one task to a staged build: runs the pipeline's code at once, bucket by bucket or shard by shard, validates what comes of it, judges the totals
-//! and writes the parts. Publishes nothing.
+//! Snapshots of one task to a staged build: runs the pipeline's code at once, bucket by bucket or
+//! shard by shard, validates what comes of it, judges the totals and writes the parts. Publishes
+//! nothing.
 
 pub mod buckets;
 pub mod build;

@@ -1,5 +1,6 @@
-//! Builds the shards of a pipeline, each a unit of the task. What has not changed since the last release is carried over: whole shards as files, single subjects as
-//! rows. Either way the parts are the bytes that a build from nothing makes.
+//! Builds the shards of a pipeline, each a unit of the task. What has not changed since the last
+//! release is carried over: whole shards as files, single subjects as rows. Either way the parts
+//! are the bytes that a build from nothing makes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -39,7 +40,10 @@ impl<'a> KnownShard<'a> {
 
     /// Whether all of it is what a build would make.
     pub(crate) fn is_of(&self, fingerprint: Digest) -> bool {
-        self.published().count() > 0 && self.published().all(|known| known.part.fingerprint == Some(fingerprint))
+        self.published().count() > 0
+            && self
+                .published()
+                .all(|known| known.part.fingerprint == Some(fingerprint))
     }
 
     /// Takes all of it over.
@@ -47,7 +51,9 @@ impl<'a> KnownShard<'a> {
     /// # Errors
     /// `Contract`, when the build has one of the parts already.
     pub(crate) fn carry(&self, stage: &Stage<'_>) -> Result<()> {
-        self.0.iter().try_for_each(|known| stage.carry(known.dataset_id, known.schema_version, known.part))
+        self.0
+            .iter()
+            .try_for_each(|known| stage.carry(known.dataset_id, known.schema_version, known.part))
     }
 }
 
@@ -61,8 +67,14 @@ pub(crate) struct Before<'a> {
 }
 
 impl TaskInUnits<'_> {
-    /// Builds what has changed, carries over the rest, and stages all of it in `home`. Findings go to `issues_file`.
-    pub(super) fn stage_shards(&self, home: &Home, sharded: &PreparedShards, issues_file: Option<&Path>) -> Result<BuiltTask> {
+    /// Builds what has changed, carries over the rest, and stages all of it in `home`. Findings go
+    /// to `issues_file`.
+    pub(super) fn stage_shards(
+        &self,
+        home: &Home,
+        sharded: &PreparedShards,
+        issues_file: Option<&Path>,
+    ) -> Result<BuiltTask> {
         let PreparedShards { sharded, findings } = sharded;
         let sharded = &**sharded;
         let known = self.known_parts();
@@ -70,23 +82,45 @@ impl TaskInUnits<'_> {
         let shards = sharded.shards();
         let build = |number: usize, stage: &Stage<'_>| {
             let shard = &shards[number];
-            let mut unit = self.build_shard(sharded, shard, known.get(shard.key.as_str()).unwrap_or(&KnownShard::default()), stage, &runtime)?;
+            let mut unit = self.build_shard(
+                sharded,
+                shard,
+                known
+                    .get(shard.key.as_str())
+                    .unwrap_or(&KnownShard::default()),
+                stage,
+                &runtime,
+            )?;
             if number == 0 {
                 unit.findings.clone_from(findings);
             }
             Ok(unit)
         };
-        let (mut built, built_subjects) = self.fill(self.begin(home)?, shards.len(), &BTreeMap::new(), &build, issues_file)?;
+        let (mut built, built_subjects) = self.fill(
+            self.begin(home)?,
+            shards.len(),
+            &BTreeMap::new(),
+            &build,
+            issues_file,
+        )?;
         let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
-        built.subjects = Some(SubjectCounts { built: built_subjects, carried: subjects - built_subjects });
+        built.subjects = Some(SubjectCounts {
+            built: built_subjects,
+            carried: subjects - built_subjects,
+        });
         Ok(built)
     }
 
-    /// The parts of the last release that this task made, by shard; none when what decides their bytes besides the sources has changed.
+    /// The parts of the last release that this task made, by shard; none when what decides their
+    /// bytes besides the sources has changed.
     pub(crate) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
         let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
-        let Some(previous) = self.previous else { return known };
-        let Some(before) = previous.tasks.get(self.task_id) else { return known };
+        let Some(previous) = self.previous else {
+            return known;
+        };
+        let Some(before) = previous.tasks.get(self.task_id) else {
+            return known;
+        };
         let is_same = before.declaration_hash == self.entry.declaration_hash
             && before.contracts_hash == self.entry.contracts_hash
             && before.code_version == self.entry.code_version
@@ -95,9 +129,17 @@ impl TaskInUnits<'_> {
             return known;
         }
         for (dataset_id, dataset) in &previous.datasets {
-            for part in dataset.parts.iter().filter(|part| part.task_id == self.task_id) {
+            for part in dataset
+                .parts
+                .iter()
+                .filter(|part| part.task_id == self.task_id)
+            {
                 if let Some(bucket) = part.partition.get(BUCKET) {
-                    known.entry(bucket).or_default().0.push(Known { dataset_id, schema_version: &dataset.schema_version, part });
+                    known.entry(bucket).or_default().0.push(Known {
+                        dataset_id,
+                        schema_version: &dataset.schema_version,
+                        part,
+                    });
                 }
             }
         }
@@ -119,38 +161,74 @@ impl TaskInUnits<'_> {
         }
         let (mut before, mut earlier) = (Before::default(), BTreeMap::new());
         for known in known.published() {
-            let bytes = runtime.block_on(self.settings.releases.part(&self.previous.expect("parts are known from it").release_id, known.part))?;
+            let bytes = runtime.block_on(self.settings.releases.part(
+                &self.previous.expect("parts are known from it").release_id,
+                known.part,
+            ))?;
             publish::verify_part(known.part, &bytes)?;
             before.parts.insert(known.dataset_id, bytes.clone());
-            earlier.insert(known.dataset_id, EarlierPart::open(bytes).context(|| known.part.path.clone())?);
+            earlier.insert(
+                known.dataset_id,
+                EarlierPart::open(bytes).context(|| known.part.path.clone())?,
+            );
         }
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let mut carried = carried_subjects(shard, earlier.values());
         let findings = self.carried_findings(known, &mut carried, &mut inputs, runtime)?;
-        let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
+        let changed: Vec<&Subject> = shard
+            .subjects
+            .iter()
+            .filter(|subject| !carried.contains(subject.key.as_str()))
+            .collect();
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
         for (dataset_id, part) in earlier.into_iter().filter(|_| !carried.is_empty()) {
-            before.kept.insert(dataset_id.to_owned(), part.keep(|subject| carried.contains(subject)).context(place)?);
+            before.kept.insert(
+                dataset_id.to_owned(),
+                part.keep(|subject| carried.contains(subject))
+                    .context(place)?,
+            );
         }
         self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
         for (archive, members) in members_of(sharded, &changed)? {
             archive.expect(members.into_iter())?;
         }
-        let mut tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
+        let mut tables = guarded(&self.declaration.pipeline_id, || {
+            sharded.build(shard, &changed, &mut inputs)
+        })?;
         for finding in findings {
-            let table = tables.iter_mut().find(|table| table.dataset_id == finding.dataset_id);
-            table.ok_or_else(|| Error::store(format!("{}: no table to carry a finding into", finding.dataset_id)))?.issues.push(finding);
+            let table = tables
+                .iter_mut()
+                .find(|table| table.dataset_id == finding.dataset_id);
+            table
+                .ok_or_else(|| {
+                    Error::store(format!(
+                        "{}: no table to carry a finding into",
+                        finding.dataset_id
+                    ))
+                })?
+                .issues
+                .push(finding);
         }
-        if let Some(table) = tables.iter().find(|table| !carried.is_empty() && !before.kept.contains_key(&table.dataset_id)) {
-            return Err(Error::store(format!("{}: no part to carry from", table.dataset_id)));
+        if let Some(table) = tables
+            .iter()
+            .find(|table| !carried.is_empty() && !before.kept.contains_key(&table.dataset_id))
+        {
+            return Err(Error::store(format!(
+                "{}: no part to carry from",
+                table.dataset_id
+            )));
         }
         let built = changed.len();
         let unit = self.finish_shard(shard, fingerprint, tables, &before.kept, &inputs, stage)?;
-        Ok(WorkUnit { built_subjects: built, carried_subjects: carried, ..unit })
+        Ok(WorkUnit {
+            built_subjects: built,
+            carried_subjects: carried,
+            ..unit
+        })
     }
 
-    /// Findings of the last release about subjects that are carried over, their places numbered. Subjects of which one points to what is no input of
-    /// this build are not carried over.
+    /// Findings of the last release about subjects that are carried over, their places numbered.
+    /// Subjects of which one points to what is no input of this build are not carried over.
     fn carried_findings(
         &self,
         known: &KnownShard<'_>,
@@ -159,47 +237,102 @@ impl TaskInUnits<'_> {
         runtime: &tokio::runtime::Handle,
     ) -> Result<Vec<Issue>> {
         let mut findings = Vec::new();
-        for known in known.0.iter().filter(|known| known.dataset_id == QUARANTINE && !carried.is_empty()) {
-            let bytes = runtime.block_on(self.settings.releases.part(&self.previous.expect("parts are known from it").release_id, known.part))?;
+        for known in known
+            .0
+            .iter()
+            .filter(|known| known.dataset_id == QUARANTINE && !carried.is_empty())
+        {
+            let bytes = runtime.block_on(self.settings.releases.part(
+                &self.previous.expect("parts are known from it").release_id,
+                known.part,
+            ))?;
             publish::verify_part(known.part, &bytes)?;
-            findings.extend(publish::findings_of_subjects(bytes, |subject| carried.contains(subject)).context(|| known.part.path.clone())?);
+            findings.extend(
+                publish::findings_of_subjects(bytes, |subject| carried.contains(subject))
+                    .context(|| known.part.path.clone())?,
+            );
         }
-        for pointer in findings.iter().filter_map(|finding| finding.pointer.as_ref()) {
-            if let Some(member) = pointer.member.as_ref().filter(|_| inputs.numbers_of(pointer).is_none()) {
+        for pointer in findings
+            .iter()
+            .filter_map(|finding| finding.pointer.as_ref())
+        {
+            if let Some(member) = pointer
+                .member
+                .as_ref()
+                .filter(|_| inputs.numbers_of(pointer).is_none())
+            {
                 inputs.number_document(member, pointer.snapshot);
             }
         }
-        let is_lost = |finding: &&Issue| finding.pointer.as_ref().is_some_and(|pointer| inputs.numbers_of(pointer).is_none());
-        for subject in findings.iter().filter(is_lost).filter_map(subject_of_finding) {
+        let is_lost = |finding: &&Issue| {
+            finding
+                .pointer
+                .as_ref()
+                .is_some_and(|pointer| inputs.numbers_of(pointer).is_none())
+        };
+        for subject in findings
+            .iter()
+            .filter(is_lost)
+            .filter_map(subject_of_finding)
+        {
             carried.remove(subject);
         }
-        findings.retain(|finding| subject_of_finding(finding).is_some_and(|subject| carried.contains(subject)));
+        findings.retain(|finding| {
+            subject_of_finding(finding).is_some_and(|subject| carried.contains(subject))
+        });
         Ok(findings)
     }
 
-    /// Adds to what the build is compared with what the last release has of the subjects of a shard that are built, in whatever version of the code.
-    pub(crate) fn compare_with_before(&self, bucket: &str, carried: &BTreeSet<String>, read: &Before<'_>, stage: &Stage<'_>, runtime: &tokio::runtime::Handle) {
-        let Some(previous) = self.compared().filter(|_| stage.is_comparing()) else { return };
-        for (dataset_id, part) in drift::parts_of(previous, self.task_id).filter(|(_, part)| part.partition.get(BUCKET).is_some_and(|of| of == bucket)) {
+    /// Adds to what the build is compared with what the last release has of the subjects of a shard
+    /// that are built, in whatever version of the code.
+    pub(crate) fn compare_with_before(
+        &self,
+        bucket: &str,
+        carried: &BTreeSet<String>,
+        read: &Before<'_>,
+        stage: &Stage<'_>,
+        runtime: &tokio::runtime::Handle,
+    ) {
+        let Some(previous) = self.compared().filter(|_| stage.is_comparing()) else {
+            return;
+        };
+        for (dataset_id, part) in drift::parts_of(previous, self.task_id)
+            .filter(|(_, part)| part.partition.get(BUCKET).is_some_and(|of| of == bucket))
+        {
             let add = || match (read.kept.get(dataset_id), read.parts.get(dataset_id)) {
                 (Some(kept), _) => stage.add_others_before(dataset_id, kept),
                 (None, Some(bytes)) => stage.add_before(dataset_id, bytes.clone()),
                 (None, None) => {
-                    let Some(bytes) = runtime.block_on(self.settings.releases.part_if_present(&previous.release_id, part))? else { return Ok(()) };
+                    let Some(bytes) = runtime.block_on(
+                        self.settings
+                            .releases
+                            .part_if_present(&previous.release_id, part),
+                    )?
+                    else {
+                        return Ok(());
+                    };
                     publish::verify_part(part, &bytes)?;
                     match carried.is_empty() {
                         true => stage.add_before(dataset_id, bytes),
-                        false => stage.add_others_before(dataset_id, &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?),
+                        false => stage.add_others_before(
+                            dataset_id,
+                            &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+                        ),
                     }
                 }
             };
             if let Err(error) = add() {
-                tracing::warn!(task.id = self.task_id, part = part.path, "the last release cannot be compared with: {error}");
+                tracing::warn!(
+                    task.id = self.task_id,
+                    part = part.path,
+                    "the last release cannot be compared with: {error}"
+                );
             }
         }
     }
 
-    /// Validates the tables of a shard and writes them with the rows that are kept of the last release.
+    /// Validates the tables of a shard and writes them with the rows that are kept of the last
+    /// release.
     fn finish_shard(
         &self,
         shard: &Shard,
@@ -209,33 +342,85 @@ impl TaskInUnits<'_> {
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
-        // Of findings only those are carried over that are published, whole, among the records set aside, and that no person has had a word on. A
-        // subject with others is built again when its shard is.
-        let is_published =
-            |issue: &&Issue| issue.severity == Severity::Quarantine && issue.record.as_ref().is_some_and(|record| record.chars().count() <= MAX_RECORD);
-        let others = |issues: &[Issue]| -> BTreeSet<String> {
-            issues.iter().filter(|issue| !is_published(issue)).filter_map(subject_of_finding).map(str::to_owned).collect()
+        // Of findings only those are carried over that are published, whole, among the records set
+        // aside, and that no person has had a word on. A subject with others is built again when
+        // its shard is.
+        let is_published = |issue: &&Issue| {
+            issue.severity == Severity::Quarantine
+                && issue
+                    .record
+                    .as_ref()
+                    .is_some_and(|record| record.chars().count() <= MAX_RECORD)
         };
-        let mut with_others: BTreeSet<String> = tables.iter().flat_map(|table| others(&table.issues)).collect();
-        let ValidatedTables { tables, issues, blocked, .. } = check(self.settings, self.task_id, tables, inputs, None, self.is_sample)?;
+        let others = |issues: &[Issue]| -> BTreeSet<String> {
+            issues
+                .iter()
+                .filter(|issue| !is_published(issue))
+                .filter_map(subject_of_finding)
+                .map(str::to_owned)
+                .collect()
+        };
+        let mut with_others: BTreeSet<String> = tables
+            .iter()
+            .flat_map(|table| others(&table.issues))
+            .collect();
+        let ValidatedTables {
+            tables,
+            issues,
+            blocked,
+            ..
+        } = check(
+            self.settings,
+            self.task_id,
+            tables,
+            inputs,
+            None,
+            self.is_sample,
+        )?;
         with_others.extend(others(&issues));
-        let of_subject = |subject: &Subject| (subject.key.clone(), (!with_others.contains(&subject.key)).then_some(subject.fingerprint));
-        let lineage = Lineage { fingerprint, subjects: Some(shard.subjects.iter().map(of_subject).collect()) };
-        let of_set_aside = Lineage { fingerprint, subjects: None };
+        let of_subject = |subject: &Subject| {
+            (
+                subject.key.clone(),
+                (!with_others.contains(&subject.key)).then_some(subject.fingerprint),
+            )
+        };
+        let lineage = Lineage {
+            fingerprint,
+            subjects: Some(shard.subjects.iter().map(of_subject).collect()),
+        };
+        let of_set_aside = Lineage {
+            fingerprint,
+            subjects: None,
+        };
         if blocked.is_empty() {
             for table in tables {
-                let lineage = if table.dataset_id == QUARANTINE { &of_set_aside } else { &lineage };
+                let lineage = if table.dataset_id == QUARANTINE {
+                    &of_set_aside
+                } else {
+                    &lineage
+                };
                 let carried = kept.get(&table.dataset_id);
                 stage.add(table, inputs, Some(lineage), carried)?;
             }
         }
-        Ok(WorkUnit { issues: in_order(issues), blocked, ..WorkUnit::default() })
+        Ok(WorkUnit {
+            issues: in_order(issues),
+            blocked,
+            ..WorkUnit::default()
+        })
     }
 }
 
 /// What building some subjects reads of each archive.
-pub(crate) fn members_of<'s>(sharded: &'s dyn Sharded, subjects: &[&Subject]) -> Result<Vec<(&'s SourceArchive, Vec<&'s Member>)>> {
-    let mut members: Vec<(&SourceArchive, Vec<&Member>)> = sharded.archives().into_iter().map(|archive| (archive, Vec::new())).collect();
+pub(crate) fn members_of<'s>(
+    sharded: &'s dyn Sharded,
+    subjects: &[&Subject],
+) -> Result<Vec<(&'s SourceArchive, Vec<&'s Member>)>> {
+    let mut members: Vec<(&SourceArchive, Vec<&Member>)> = sharded
+        .archives()
+        .into_iter()
+        .map(|archive| (archive, Vec::new()))
+        .collect();
     for subject in subjects {
         for ((_, of_archive), of_subject) in members.iter_mut().zip(sharded.members(subject)?) {
             of_archive.extend(of_subject);
@@ -251,30 +436,60 @@ fn subject_of_finding(finding: &Issue) -> Option<&str> {
 
 /// Of a shard's subjects and their fingerprints.
 pub(crate) fn fingerprint(shard: &Shard) -> Digest {
-    let lines: String = shard.subjects.iter().map(|subject| format!("{} {}\n", subject.key, subject.fingerprint)).collect();
+    let lines: String = shard
+        .subjects
+        .iter()
+        .map(|subject| format!("{} {}\n", subject.key, subject.fingerprint))
+        .collect();
     Digest::of(lines.as_bytes())
 }
 
 /// The subjects whose fingerprints in every part of before are those of now. No part, no subject.
-fn carried_subjects<'p>(shard: &Shard, before: impl Iterator<Item = &'p EarlierPart>) -> BTreeSet<String> {
+fn carried_subjects<'p>(
+    shard: &Shard,
+    before: impl Iterator<Item = &'p EarlierPart>,
+) -> BTreeSet<String> {
     let mut carried: Option<BTreeSet<String>> = None;
     for part in before {
-        let known: HashMap<&str, Option<Digest>> = part.subjects().iter().map(|subject| (subject.key.as_str(), subject.fingerprint)).collect();
-        let is_same = |subject: &&Subject| known.get(subject.key.as_str()) == Some(&Some(subject.fingerprint));
-        let same: BTreeSet<String> = shard.subjects.iter().filter(is_same).map(|subject| subject.key.clone()).collect();
-        carried = Some(carried.map_or(same.clone(), |carried| carried.intersection(&same).cloned().collect()));
+        let known: HashMap<&str, Option<Digest>> = part
+            .subjects()
+            .iter()
+            .map(|subject| (subject.key.as_str(), subject.fingerprint))
+            .collect();
+        let is_same = |subject: &&Subject| {
+            known.get(subject.key.as_str()) == Some(&Some(subject.fingerprint))
+        };
+        let same: BTreeSet<String> = shard
+            .subjects
+            .iter()
+            .filter(is_same)
+            .map(|subject| subject.key.clone())
+            .collect();
+        carried = Some(carried.map_or(same.clone(), |carried| {
+            carried.intersection(&same).cloned().collect()
+        }));
     }
     carried.unwrap_or_default()
 }
 
 /// Builds some subjects of one shard for a replay: nothing is carried, nothing is written.
-pub(crate) fn build_subjects(sharded: &dyn Sharded, is_wanted: impl Fn(&Subject) -> bool, entry: &TaskEntry) -> Result<(Vec<Table>, Inputs)> {
+pub(crate) fn build_subjects(
+    sharded: &dyn Sharded,
+    is_wanted: impl Fn(&Subject) -> bool,
+    entry: &TaskEntry,
+) -> Result<(Vec<Table>, Inputs)> {
     let mut inputs = Inputs::new(entry.inputs.clone());
     let found = sharded.shards().iter().find_map(|shard| {
-        let subjects: Vec<&Subject> = shard.subjects.iter().filter(|subject| is_wanted(subject)).collect();
+        let subjects: Vec<&Subject> = shard
+            .subjects
+            .iter()
+            .filter(|subject| is_wanted(subject))
+            .collect();
         (!subjects.is_empty()).then_some((shard, subjects))
     });
-    let Some((shard, subjects)) = found else { return Ok((Vec::new(), inputs)) };
+    let Some((shard, subjects)) = found else {
+        return Ok((Vec::new(), inputs));
+    };
     let tables = sharded.build(shard, &subjects, &mut inputs)?;
     Ok((tables, inputs))
 }

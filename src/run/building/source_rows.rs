@@ -1,5 +1,6 @@
-//! Gives account of every row that a build read: published, set aside, or left out with a reason. What it says is counted from the pointers
-//! of the published rows, not from what the pipelines say of themselves.
+//! Gives account of every row that a build read: published, set aside, or left out with a reason.
+//! What it says is counted from the pointers of the published rows, not from what the pipelines say
+//! of themselves.
 
 use std::collections::BTreeMap;
 
@@ -35,30 +36,58 @@ pub(crate) struct RowUses(BTreeMap<String, SourceRows>);
 
 impl RowUses {
     /// Counts the rows that the tables of a build point to, each once, by its best use.
-    pub(crate) fn of<'a>(checked: &'a ValidatedTables, left_out: &'a [(&'static str, Vec<u64>)], inputs: &Inputs) -> Result<Self> {
+    pub(crate) fn of<'a>(
+        checked: &'a ValidatedTables,
+        left_out: &'a [(&'static str, Vec<u64>)],
+        inputs: &Inputs,
+    ) -> Result<Self> {
         let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
         // Neighbours are often made from the same few rows.
         let mut recent = [None; RECENT];
         let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
             for (place, quad) in numbers.chunks_exact(4).enumerate() {
-                let used = ([quad[0], quad[1], quad[2]], if place == 0 { first } else { others });
-                let known = &mut recent[quad[0].wrapping_mul(7).wrapping_add(quad[2]) as usize % RECENT];
+                let used = (
+                    [quad[0], quad[1], quad[2]],
+                    if place == 0 { first } else { others },
+                );
+                let known =
+                    &mut recent[quad[0].wrapping_mul(7).wrapping_add(quad[2]) as usize % RECENT];
                 if known.replace(used) != Some(used) {
                     uses.push(used);
                 }
             }
         };
         for table in &checked.tables {
-            let (first, others) = if table.dataset_id == QUARANTINE { (Use::Quarantined, Use::Quarantined) } else { (Use::Record, Use::Merged) };
+            let (first, others) = if table.dataset_id == QUARANTINE {
+                (Use::Quarantined, Use::Quarantined)
+            } else {
+                (Use::Record, Use::Merged)
+            };
             let pointers = PointerRows::of(table.frame.column(POINTERS)?.as_materialized_series())?;
-            pointers.iter().flatten().for_each(|numbers| add(numbers, first, others));
+            pointers
+                .iter()
+                .flatten()
+                .for_each(|numbers| add(numbers, first, others));
         }
-        add(&checked.quarantined_pointers, Use::Quarantined, Use::Quarantined);
-        add(&checked.repeated, Use::LeftOut("repeated"), Use::LeftOut("repeated"));
-        left_out.iter().for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
+        add(
+            &checked.quarantined_pointers,
+            Use::Quarantined,
+            Use::Quarantined,
+        );
+        add(
+            &checked.repeated,
+            Use::LeftOut("repeated"),
+            Use::LeftOut("repeated"),
+        );
+        left_out
+            .iter()
+            .for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
         // A warning about a row that no record was made from says why.
-        for (issue, pointer) in
-            checked.issues.iter().filter(|issue| issue.severity == Severity::Warning).filter_map(|issue| Some((issue, issue.pointer.as_ref()?)))
+        for (issue, pointer) in checked
+            .issues
+            .iter()
+            .filter(|issue| issue.severity == Severity::Warning)
+            .filter_map(|issue| Some((issue, issue.pointer.as_ref()?)))
         {
             let numbers = inputs.numbers_of(pointer).unwrap_or_default();
             add(&numbers, Use::Warned(&issue.code), Use::Warned(&issue.code));
@@ -66,15 +95,21 @@ impl RowUses {
         uses.par_sort_unstable();
         uses.dedup_by_key(|(place, _)| *place);
         let mut counts: BTreeMap<(u64, Use<'_>), u64> = BTreeMap::new();
-        uses.iter().for_each(|(place, used)| *counts.entry((place[0], *used)).or_default() += 1);
+        uses.iter()
+            .for_each(|(place, used)| *counts.entry((place[0], *used)).or_default() += 1);
         let mut by_source = Self::default();
         for ((input, used), count) in counts {
-            let rows = by_source.0.entry(inputs.snapshots()[input as usize].source_id.clone()).or_default();
+            let rows = by_source
+                .0
+                .entry(inputs.snapshots()[input as usize].source_id.clone())
+                .or_default();
             match used {
                 Use::Record => rows.records += count,
                 Use::Merged => rows.merged += count,
                 Use::Quarantined => rows.quarantined += count,
-                Use::LeftOut(reason) | Use::Warned(reason) => *rows.left_out.entry(reason.to_owned()).or_default() += count,
+                Use::LeftOut(reason) | Use::Warned(reason) => {
+                    *rows.left_out.entry(reason.to_owned()).or_default() += count
+                }
             }
         }
         Ok(by_source)
@@ -86,9 +121,17 @@ impl RowUses {
         }
     }
 
-    /// The account of the pipeline's own sources. `read` are the rows of each that were read; what nothing is known of is unused.
-    pub(crate) fn account(mut self, declaration: &Declaration, read: &BTreeMap<String, u64>) -> BTreeMap<String, SourceRows> {
-        let own = declaration.sources.iter().filter_map(|source| read.get_key_value(&source.source_id));
+    /// The account of the pipeline's own sources. `read` are the rows of each that were read; what
+    /// nothing is known of is unused.
+    pub(crate) fn account(
+        mut self,
+        declaration: &Declaration,
+        read: &BTreeMap<String, u64>,
+    ) -> BTreeMap<String, SourceRows> {
+        let own = declaration
+            .sources
+            .iter()
+            .filter_map(|source| read.get_key_value(&source.source_id));
         let complete = |(source_id, read): (&String, &u64)| {
             let mut rows = self.0.remove(source_id).unwrap_or_default();
             rows.read = *read;
@@ -119,8 +162,18 @@ mod tests {
     }
 
     fn table(dataset_id: &str, rows: &[Vec<u64>]) -> BuiltTable {
-        let frame = DataFrame::new(rows.len(), vec![pointer_column(rows.iter().map(Vec::as_slice))]).unwrap();
-        BuiltTable { dataset_id: dataset_id.to_owned(), partition: BTreeMap::new(), frame, rows: RowsAre::Unchecked, report: PartReport::default() }
+        let frame = DataFrame::new(
+            rows.len(),
+            vec![pointer_column(rows.iter().map(Vec::as_slice))],
+        )
+        .unwrap();
+        BuiltTable {
+            dataset_id: dataset_id.to_owned(),
+            partition: BTreeMap::new(),
+            frame,
+            rows: RowsAre::Unchecked,
+            report: PartReport::default(),
+        }
     }
 
     fn inputs() -> Inputs {
@@ -143,7 +196,13 @@ mod tests {
     }
 
     fn warning(offset: u64) -> Issue {
-        let pointer = SourcePointer { source_id: "a".to_owned(), snapshot: Digest::of(b"a"), member: None, offset, length: 10 };
+        let pointer = SourcePointer {
+            source_id: "a".to_owned(),
+            snapshot: Digest::of(b"a"),
+            member: None,
+            offset,
+            length: 10,
+        };
         Issue {
             code: "not_a_license".to_owned(),
             severity: Severity::Warning,
@@ -160,9 +219,18 @@ mod tests {
     fn a_row_counts_once() {
         let checked = ValidatedTables {
             tables: vec![
-                table("one", &[[at(0), at(10)].concat(), at(20).to_vec(), vec![1, 0, 0, 10]]),
-                table("two", &[[at(20), at(0)].concat(), [at(20), at(10)].concat()]),
-                table(QUARANTINE, &[at(10).to_vec(), at(30).to_vec(), at(30).to_vec()]),
+                table(
+                    "one",
+                    &[[at(0), at(10)].concat(), at(20).to_vec(), vec![1, 0, 0, 10]],
+                ),
+                table(
+                    "two",
+                    &[[at(20), at(0)].concat(), [at(20), at(10)].concat()],
+                ),
+                table(
+                    QUARANTINE,
+                    &[at(10).to_vec(), at(30).to_vec(), at(30).to_vec()],
+                ),
             ],
             issues: vec![warning(20), warning(60), warning(70)],
             quarantined_pointers: [at(30), at(40)].concat(),
@@ -172,9 +240,29 @@ mod tests {
         };
         let left_out = [("replaced", [at(70), at(0)].concat())];
         let uses = RowUses::of(&checked, &left_out, &inputs()).unwrap();
-        let counts = |reasons: &[(&str, u64)]| reasons.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect::<BTreeMap<_, _>>();
+        let counts = |reasons: &[(&str, u64)]| {
+            reasons
+                .iter()
+                .map(|(reason, count)| ((*reason).to_owned(), *count))
+                .collect::<BTreeMap<_, _>>()
+        };
         let left_out = counts(&[("not_a_license", 1), ("repeated", 1), ("replaced", 1)]);
-        assert_eq!(uses.0["a"], SourceRows { read: 0, records: 2, merged: 1, quarantined: 2, left_out });
-        assert_eq!(uses.0["b"], SourceRows { records: 1, ..SourceRows::default() });
+        assert_eq!(
+            uses.0["a"],
+            SourceRows {
+                read: 0,
+                records: 2,
+                merged: 1,
+                quarantined: 2,
+                left_out
+            }
+        );
+        assert_eq!(
+            uses.0["b"],
+            SourceRows {
+                records: 1,
+                ..SourceRows::default()
+            }
+        );
     }
 }

@@ -31,7 +31,12 @@ pub(crate) fn build_and_stage(
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let issues_file = issues_file(&settings.home, run_id);
     // What a wrong file brought is no measure for the right one.
-    let believed = match withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))? {
+    let believed = match withdrawn_in(
+        settings,
+        plan.current
+            .as_ref()
+            .and_then(|current| current.tasks.get(&task.task_id)),
+    )? {
         Some(_) => None,
         None => plan.current.as_ref(),
     };
@@ -46,29 +51,61 @@ pub(crate) fn build_and_stage(
         previous: believed.filter(|_| division != Division::Shards || !settings.is_forced),
         observer: Some(observer),
         division,
-        against: Some(judged_against(settings, plan.current.as_ref(), &task.task_id)),
+        against: Some(judged_against(
+            settings,
+            plan.current.as_ref(),
+            &task.task_id,
+        )),
     };
     in_units.stage(&settings.home, output, Some(&issues_file))
 }
 
 impl TaskInUnits<'_> {
-    /// Builds what is still to be built of what a pipeline's code has made, and stages it in `home`. Findings go to `issues_file`.
-    pub(crate) fn stage(&self, home: &Home, output: BuildOutput<'_>, issues_file: Option<&Path>) -> Result<BuiltTask> {
+    /// Builds what is still to be built of what a pipeline's code has made, and stages it in
+    /// `home`. Findings go to `issues_file`.
+    pub(crate) fn stage(
+        &self,
+        home: &Home,
+        output: BuildOutput<'_>,
+        issues_file: Option<&Path>,
+    ) -> Result<BuiltTask> {
         match output {
-            BuildOutput::Tables(tables, inputs, read) => self.stage_whole(home, tables, &inputs, &read, issues_file),
-            BuildOutput::Buckets(buckets, build) => self.stage_buckets(home, buckets, build, issues_file),
+            BuildOutput::Tables(tables, inputs, read) => {
+                self.stage_whole(home, tables, &inputs, &read, issues_file)
+            }
+            BuildOutput::Buckets(buckets, build) => {
+                self.stage_buckets(home, buckets, build, issues_file)
+            }
             BuildOutput::Sharded(prepared) => self.stage_shards(home, &prepared, issues_file),
         }
     }
 }
 
-/// Hashes the snapshots again, in parallel, that were not fetched just now: a figure is never built from bytes that have changed on our disk.
-pub(crate) fn check_snapshots(settings: &RunSettings, sources: &[FetchedSource], inputs: &[Snapshot]) -> Result<()> {
+/// Hashes the snapshots again, in parallel, that were not fetched just now: a figure is never built
+/// from bytes that have changed on our disk.
+pub(crate) fn check_snapshots(
+    settings: &RunSettings,
+    sources: &[FetchedSource],
+    inputs: &[Snapshot],
+) -> Result<()> {
     let snapshots = Snapshots::open(&settings.home)?;
-    let is_new = |snapshot: &Snapshot| sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
+    let is_new = |snapshot: &Snapshot| {
+        sources
+            .iter()
+            .any(|source| source.outcome == "new" && source.url == snapshot.url)
+    };
     let known: Vec<&Snapshot> = inputs.iter().filter(|snapshot| !is_new(snapshot)).collect();
-    let damages = known.par_iter().map(|snapshot| snapshots.damage(snapshot)).collect::<Result<Vec<_>>>()?;
-    let Some((snapshot, damage)) = known.into_iter().zip(damages).find_map(|(snapshot, damage)| Some((snapshot, damage?))) else { return Ok(()) };
+    let damages = known
+        .par_iter()
+        .map(|snapshot| snapshots.damage(snapshot))
+        .collect::<Result<Vec<_>>>()?;
+    let Some((snapshot, damage)) = known
+        .into_iter()
+        .zip(damages)
+        .find_map(|(snapshot, damage)| Some((snapshot, damage?)))
+    else {
+        return Ok(());
+    };
     snapshots.forget(snapshot)?;
     let hint = match snapshot.obtained {
         Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",

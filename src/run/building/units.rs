@@ -1,5 +1,6 @@
-//! Builds a task unit by unit, several side by side. Each is validated and written before the next is begun, so that memory holds a few
-//! units whatever the size of the sources. Totals are judged over all of them; one that fails blocks the task. A task that is built at once is one unit.
+//! Builds a task unit by unit, several side by side. Each is validated and written before the next
+//! is begun, so that memory holds a few units whatever the size of the sources. Totals are judged
+//! over all of them; one that fails blocks the task. A task that is built at once is one unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,7 +57,8 @@ pub(crate) struct WorkUnit {
     pub(crate) carried_subjects: BTreeSet<String>,
     pub(crate) rows: RowUses,
     pub(crate) findings: Vec<SourceFinding>,
-    /// On totals, of a task that is built at once: those of others are judged when all their units are there.
+    /// On totals, of a task that is built at once: those of others are judged when all their units
+    /// are there.
     pub(crate) notes: Vec<String>,
 }
 
@@ -69,10 +71,12 @@ struct Progress {
     rows: RowUses,
     findings: BTreeSet<SourceFinding>,
     failures: Vec<Error>,
-    /// Findings of units that wait for an earlier one: they are written in the order of the units, whichever is built first.
+    /// Findings of units that wait for an earlier one: they are written in the order of the units,
+    /// whichever is built first.
     waiting: BTreeMap<usize, Vec<Issue>>,
     written: usize,
-    /// The first finding of each dataset and code, and its unit. A list of millions has too many to keep them all.
+    /// The first finding of each dataset and code, and its unit. A list of millions has too many to
+    /// keep them all.
     examples: BTreeMap<(String, String), (usize, Issue)>,
     notes: Vec<String>,
 }
@@ -96,7 +100,11 @@ impl Progress {
         };
         for issue in &issues {
             let kind = (issue.dataset_id.clone(), issue.code.clone());
-            if self.examples.get(&kind).is_none_or(|(known, _)| number < *known) {
+            if self
+                .examples
+                .get(&kind)
+                .is_none_or(|(known, _)| number < *known)
+            {
                 self.examples.insert(kind, (number, issue.clone()));
             }
         }
@@ -104,7 +112,8 @@ impl Progress {
         while let Some(issues) = self.waiting.remove(&self.written) {
             self.written += 1;
             if let Some(file) = issues_file.filter(|_| !issues.is_empty()) {
-                self.failures.extend(store::append_lines(file, &issues).err());
+                self.failures
+                    .extend(store::append_lines(file, &issues).err());
             }
         }
     }
@@ -121,13 +130,20 @@ impl TaskInUnits<'_> {
 
     /// The place in `home` where the units' tables are staged.
     pub(super) fn begin(&self, home: &Home) -> Result<Stage<'_>> {
-        let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
-        let stage = stage.judged_against(self.against).comparing(IsCompared(self.compared().is_some()));
+        let stage = Stage::begin(
+            home,
+            &self.settings.declarations.contracts,
+            self.task_id.to_owned(),
+            self.entry.clone(),
+        )?;
+        let stage = stage
+            .judged_against(self.against)
+            .comparing(IsCompared(self.compared().is_some()));
         Ok(stage.observed_by(self.settings.part_observer.as_ref()))
     }
 
-    /// Has all units added to a stage, judges them, and says how many subjects were built. `read` are the rows of each source that the units share.
-    /// Findings go to `issues_file`.
+    /// Has all units added to a stage, judges them, and says how many subjects were built. `read`
+    /// are the rows of each source that the units share. Findings go to `issues_file`.
     pub(crate) fn fill(
         &self,
         stage: Stage<'_>,
@@ -139,19 +155,44 @@ impl TaskInUnits<'_> {
         let progress = self.side_by_side(units, &|number| build(number, &stage), issues_file);
         let built_subjects = progress.built_subjects;
         tracing::info!(task.id = self.task_id, units, built_subjects, "units built");
-        Ok((self.conclude(stage, progress, read, issues_file)?, built_subjects))
+        Ok((
+            self.conclude(stage, progress, read, issues_file)?,
+            built_subjects,
+        ))
     }
 
-    /// Ends a task whose only unit is in the stage, and was judged there. `read` are the rows of each source. Findings go to `issues_file`.
-    pub(crate) fn conclude_whole(&self, stage: Stage<'_>, unit: WorkUnit, read: &BTreeMap<String, u64>, issues_file: Option<&Path>) -> Result<BuiltTask> {
+    /// Ends a task whose only unit is in the stage, and was judged there. `read` are the rows of
+    /// each source. Findings go to `issues_file`.
+    pub(crate) fn conclude_whole(
+        &self,
+        stage: Stage<'_>,
+        unit: WorkUnit,
+        read: &BTreeMap<String, u64>,
+        issues_file: Option<&Path>,
+    ) -> Result<BuiltTask> {
         let mut progress = Progress::default();
         progress.add(0, Ok(unit), issues_file);
         self.conclude(stage, progress, read, issues_file)
     }
 
-    /// Writes the description of a build that may be published. It is judged before: the next run takes up what is finished without another look.
-    fn conclude(&self, stage: Stage<'_>, progress: Progress, read: &BTreeMap<String, u64>, issues_file: Option<&Path>) -> Result<BuiltTask> {
-        let Progress { mut blocked, rows, findings, failures, examples, mut notes, .. } = progress;
+    /// Writes the description of a build that may be published. It is judged before: the next run
+    /// takes up what is finished without another look.
+    fn conclude(
+        &self,
+        stage: Stage<'_>,
+        progress: Progress,
+        read: &BTreeMap<String, u64>,
+        issues_file: Option<&Path>,
+    ) -> Result<BuiltTask> {
+        let Progress {
+            mut blocked,
+            rows,
+            findings,
+            failures,
+            examples,
+            mut notes,
+            ..
+        } = progress;
         if let Some(failure) = first_failure(failures) {
             return Err(failure);
         }
@@ -166,23 +207,48 @@ impl TaskInUnits<'_> {
             }
         }
         if !blocked.is_empty() {
-            return Err(refused(self.task_id, blocked, issues_file.unwrap_or(Path::new("issues.jsonl"))));
+            return Err(refused(
+                self.task_id,
+                blocked,
+                issues_file.unwrap_or(Path::new("issues.jsonl")),
+            ));
         }
-        Ok(BuiltTask { staged: stage.finish(rows.account(self.declaration, read), findings, notes)?, subjects: None })
+        Ok(BuiltTask {
+            staged: stage.finish(rows.account(self.declaration, read), findings, notes)?,
+            subjects: None,
+        })
     }
 
     /// Compares what is staged with the last release.
     pub(super) fn judge_drift(&self, stage: &Stage<'_>) -> Result<Vec<Refusal>> {
-        let Some(previous) = self.compared() else { return Ok(Vec::new()) };
+        let Some(previous) = self.compared() else {
+            return Ok(Vec::new());
+        };
         // Shards have told what they were while they were built.
         if self.division != Division::Shards {
             drift::read_before(self.settings, previous, self.task_id, stage)?;
         }
-        let builds = drift::Builds { now: self.entry, before: self.previous.and_then(|previous| previous.tasks.get(self.task_id)) };
-        Ok(drift::judge(self.settings, self.declaration, self.task_id, stage, builds))
+        let builds = drift::Builds {
+            now: self.entry,
+            before: self
+                .previous
+                .and_then(|previous| previous.tasks.get(self.task_id)),
+        };
+        Ok(drift::judge(
+            self.settings,
+            self.declaration,
+            self.task_id,
+            stage,
+            builds,
+        ))
     }
 
-    fn side_by_side(&self, units: usize, build: &(dyn Fn(usize) -> Result<WorkUnit> + Sync), issues_file: Option<&Path>) -> Progress {
+    fn side_by_side(
+        &self,
+        units: usize,
+        build: &(dyn Fn(usize) -> Result<WorkUnit> + Sync),
+        issues_file: Option<&Path>,
+    ) -> Progress {
         let progress = Mutex::new(Progress::default());
         side_by_side(units, &|number| {
             let result = caught(|| build(number));
@@ -192,23 +258,39 @@ impl TaskInUnits<'_> {
                 observer.shard_built(self.task_id, progress.done, units);
             }
         });
-        progress.into_inner().expect("nothing panics while holding it")
+        progress
+            .into_inner()
+            .expect("nothing panics while holding it")
     }
 
     /// Of which columns too many words have no known meaning against the last release.
     pub(super) fn grown(&self, parts: &[StagedPart]) -> Vec<Refusal> {
-        let before = words::Before { previous: self.previous, is_sample: self.is_sample };
+        let before = words::Before {
+            previous: self.previous,
+            is_sample: self.is_sample,
+        };
         words::grown(self.settings, self.declaration, self.task_id, parts, before)
     }
 
     /// Judges each dataset by its totals over all units.
     fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<Refusal>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
-        for (dataset_id, expected) in &expectations(self.settings, self.declaration, self.task_id, self.entry) {
-            let of_dataset = parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part);
+        for (dataset_id, expected) in
+            &expectations(self.settings, self.declaration, self.task_id, self.entry)
+        {
+            let of_dataset = parts
+                .iter()
+                .filter(|staged| staged.dataset_id == *dataset_id)
+                .map(|staged| &staged.part);
             let totals = self.judge_parts(dataset_id, expected, of_dataset, None, issues);
             blocked.extend(totals.blocked);
-            notes.extend(totals.notes.into_iter().chain(totals.growth).map(|note| format!("{dataset_id}: {note}")));
+            notes.extend(
+                totals
+                    .notes
+                    .into_iter()
+                    .chain(totals.growth)
+                    .map(|note| format!("{dataset_id}: {note}")),
+            );
         }
         (blocked, notes)
     }
@@ -218,7 +300,16 @@ impl TaskInUnits<'_> {
         let expected = expectations(self.settings, self.declaration, self.task_id, self.entry);
         let of_part = |staged: &StagedPart| {
             let part = &staged.part;
-            Some(self.judge_parts(&staged.dataset_id, expected.get(&staged.dataset_id)?, std::iter::once(part), Some(&part.partition), issues).blocked)
+            Some(
+                self.judge_parts(
+                    &staged.dataset_id,
+                    expected.get(&staged.dataset_id)?,
+                    std::iter::once(part),
+                    Some(&part.partition),
+                    issues,
+                )
+                .blocked,
+            )
         };
         parts.iter().filter_map(of_part).flatten().collect()
     }
@@ -235,27 +326,73 @@ impl TaskInUnits<'_> {
         let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
         for part in parts {
             rows += part.rows;
-            for (totals, counts) in [(&mut quarantined, &part.report.quarantined), (&mut warnings, &part.report.warnings)] {
-                counts.iter().for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
+            for (totals, counts) in [
+                (&mut quarantined, &part.report.quarantined),
+                (&mut warnings, &part.report.warnings),
+            ] {
+                counts
+                    .iter()
+                    .for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
             }
         }
-        let is_accepted = self.settings.waives(&names(self.task_id, dataset_id), SHRINK);
-        let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, self.task_id, partition));
-        let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == dataset_id && issue.code == rule).map(example_of);
-        judge_totals(expected, dataset_id, &Counts { rows, quarantined: &quarantined, warnings: &warnings }, example, previous_rows, self.is_sample)
+        let is_accepted = self
+            .settings
+            .waives(&names(self.task_id, dataset_id), SHRINK);
+        let previous_rows = self
+            .previous
+            .filter(|_| !is_accepted)
+            .and_then(|manifest| rows_of(manifest, dataset_id, self.task_id, partition));
+        let example = |rule: &str| {
+            issues
+                .iter()
+                .find(|issue| issue.dataset_id == dataset_id && issue.code == rule)
+                .map(example_of)
+        };
+        judge_totals(
+            expected,
+            dataset_id,
+            &Counts {
+                rows,
+                quarantined: &quarantined,
+                warnings: &warnings,
+            },
+            example,
+            previous_rows,
+            self.is_sample,
+        )
     }
 }
 
-/// Findings of a unit in the order in which they are written, whatever order its tables were made in.
+/// Findings of a unit in the order in which they are written, whatever order its tables were made
+/// in.
 pub(super) fn in_order(mut issues: Vec<Issue>) -> Vec<Issue> {
-    issues.sort_by(|a, b| (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(&b.dataset_id, &b.record, &b.code, &b.detail)));
+    issues.sort_by(|a, b| {
+        (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(
+            &b.dataset_id,
+            &b.record,
+            &b.code,
+            &b.detail,
+        ))
+    });
     issues
 }
 
-/// Our own disk and settings count before what a source holds; of several damaged members the first is named, with their number.
+/// Our own disk and settings count before what a source holds; of several damaged members the first
+/// is named, with their number.
 fn first_failure(mut failures: Vec<Error>) -> Option<Error> {
-    failures.sort_by_key(|error| (!matches!(error.kind(), ErrorKind::Store | ErrorKind::Config), error.to_string()));
+    failures.sort_by_key(|error| {
+        (
+            !matches!(error.kind(), ErrorKind::Store | ErrorKind::Config),
+            error.to_string(),
+        )
+    });
     let others = failures.len().saturating_sub(1);
     let first = failures.into_iter().next()?;
-    Some(if others > 0 { first.context(format!("{others} more units of the build failed; the first")) } else { first })
+    Some(if others > 0 {
+        first.context(format!(
+            "{others} more units of the build failed; the first"
+        ))
+    } else {
+        first
+    })
 }

@@ -1,11 +1,13 @@
-//! Guesses what a word means that nothing declares: as another spelling of a known word, or as a longer text around one. A guess is a line for a
-//! person to look at; nothing is published by it.
+//! Guesses what a word means that nothing declares: as another spelling of a known word, or as a
+//! longer text around one. A guess is a line for a person to look at; nothing is published by it.
 
 use pubdata_core::contract::{Contracts, normalized_word};
 use pubdata_core::pipeline::{Declaration, nearest};
 
 /// Words that turn the meaning of a text around.
-const NEGATIONS: &[&str] = &["no", "non", "not", "never", "un", "without", "pending", "await", "awaiting", "until", "if"];
+const NEGATIONS: &[&str] = &[
+    "no", "non", "not", "never", "un", "without", "pending", "await", "awaiting", "until", "if",
+];
 
 /// By what a word was taken for a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,18 +43,41 @@ impl KnownWords {
             [(name, _)] => name.to_owned(),
             _ => return None,
         };
-        let own = tables.into_iter().flat_map(|(_, table)| table).map(|(word, value)| (word.clone(), value.clone()));
-        let columns = declaration.produces.iter().filter_map(|dataset_id| contracts.get(dataset_id)).flat_map(|contract| &contract.columns);
-        let of_kind = columns.filter(|column| column.name == kind || column.name.strip_suffix(kind).is_some_and(|start| start.ends_with('_')));
-        let shared = of_kind.flat_map(|column| column.column_type.words.iter()).map(|(word, value)| (word.to_owned(), toml::Value::String(value.to_owned())));
-        Some(Self { table, words: own.chain(shared).collect() })
+        let own = tables
+            .into_iter()
+            .flat_map(|(_, table)| table)
+            .map(|(word, value)| (word.clone(), value.clone()));
+        let columns = declaration
+            .produces
+            .iter()
+            .filter_map(|dataset_id| contracts.get(dataset_id))
+            .flat_map(|contract| &contract.columns);
+        let of_kind = columns.filter(|column| {
+            column.name == kind
+                || column
+                    .name
+                    .strip_suffix(kind)
+                    .is_some_and(|start| start.ends_with('_'))
+        });
+        let shared = of_kind
+            .flat_map(|column| column.column_type.words.iter())
+            .map(|(word, value)| (word.to_owned(), toml::Value::String(value.to_owned())));
+        Some(Self {
+            table,
+            words: own.chain(shared).collect(),
+        })
     }
 
-    /// Returns what a word may mean; none where nothing is near, or where what is near means several things.
+    /// Returns what a word may mean; none where nothing is near, or where what is near means
+    /// several things.
     pub(crate) fn guess(&self, word: &str) -> Option<Guess<'_>> {
         let text = normalized_word(word);
         let by = |likeness: Likeness, is_near: &dyn Fn(&str) -> bool| {
-            let mut near: Vec<&(String, toml::Value)> = self.words.iter().filter(|(known, _)| is_near(&normalized_word(known))).collect();
+            let mut near: Vec<&(String, toml::Value)> = self
+                .words
+                .iter()
+                .filter(|(known, _)| is_near(&normalized_word(known)))
+                .collect();
             if likeness == Likeness::Part {
                 // That a part means nothing says nothing of the whole.
                 near.retain(|(_, value)| value.as_str() != Some(""));
@@ -60,40 +85,78 @@ impl KnownWords {
                 near.retain(|(known, _)| known.len() == longest);
             }
             let (like, value) = near.first()?;
-            near.iter().all(|(_, other)| other == value).then_some(Guess { value, like, likeness })
+            near.iter()
+                .all(|(_, other)| other == value)
+                .then_some(Guess {
+                    value,
+                    like,
+                    likeness,
+                })
         };
-        by(Likeness::Spelling, &|known| is_spelling_of(known, &text)).or_else(|| by(Likeness::Part, &|known| is_part_of(known, &text)))
+        by(Likeness::Spelling, &|known| is_spelling_of(known, &text))
+            .or_else(|| by(Likeness::Part, &|known| is_part_of(known, &text)))
     }
 }
 
-/// The settings' tables for words of a kind: `status` is `[settings.status]` or `[settings.statuses]`, `type` also `[settings.entity_types]`.
-pub(crate) fn tables_of<'d>(declaration: &'d Declaration, kind: &str) -> Vec<(&'d str, &'d toml::Table)> {
+/// The settings' tables for words of a kind: `status` is `[settings.status]` or
+/// `[settings.statuses]`, `type` also `[settings.entity_types]`.
+pub(crate) fn tables_of<'d>(
+    declaration: &'d Declaration,
+    kind: &str,
+) -> Vec<(&'d str, &'d toml::Table)> {
     let plurals = [kind.to_owned(), format!("{kind}s"), format!("{kind}es")];
     let is_it = |name: &str| plurals.iter().any(|plural| name == plural);
-    let ends = |name: &str| plurals.iter().any(|plural| name.strip_suffix(plural.as_str()).is_some_and(|start| start.ends_with('_')));
-    let tables = || declaration.settings.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)));
+    let ends = |name: &str| {
+        plurals.iter().any(|plural| {
+            name.strip_suffix(plural.as_str())
+                .is_some_and(|start| start.ends_with('_'))
+        })
+    };
+    let tables = || {
+        declaration
+            .settings
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)))
+    };
     let exact: Vec<_> = tables().filter(|(name, _)| is_it(name)).collect();
-    if exact.is_empty() { tables().filter(|(name, _)| ends(name)).collect() } else { exact }
+    if exact.is_empty() {
+        tables().filter(|(name, _)| ends(name)).collect()
+    } else {
+        exact
+    }
 }
 
 fn is_spelling_of(word: &str, text: &str) -> bool {
     let is_long = word.chars().count().min(text.chars().count()) >= 8;
-    !word.is_empty() && (word == text || (is_long && nearest(word, &[text]).is_some() && one_slip(word, text)))
+    !word.is_empty()
+        && (word == text || (is_long && nearest(word, &[text]).is_some() && one_slip(word, text)))
 }
 
 /// Whether one letter was added, left out or exchanged.
 fn one_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let begin = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let end = one[begin..].iter().rev().zip(other[begin..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let end = one[begin..]
+        .iter()
+        .rev()
+        .zip(other[begin..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     one.len().max(other.len()) - begin - end <= 1
 }
 
-/// Whether a text begins or ends with the words of another, and none of its own turns the meaning around.
+/// Whether a text begins or ends with the words of another, and none of its own turns the meaning
+/// around.
 fn is_part_of(word: &str, text: &str) -> bool {
-    let (words, texts): (Vec<&str>, Vec<&str>) = (word.split(' ').collect(), text.split(' ').collect());
-    let is_part = word.len() > 3 && texts.len() > words.len() && (texts.starts_with(&words) || texts.ends_with(&words));
-    is_part && !texts.iter().any(|text| NEGATIONS.contains(text) && !words.contains(text))
+    let (words, texts): (Vec<&str>, Vec<&str>) =
+        (word.split(' ').collect(), text.split(' ').collect());
+    let is_part = word.len() > 3
+        && texts.len() > words.len()
+        && (texts.starts_with(&words) || texts.ends_with(&words));
+    is_part
+        && !texts
+            .iter()
+            .any(|text| NEGATIONS.contains(text) && !words.contains(text))
 }
 
 #[cfg(test)]
@@ -102,27 +165,63 @@ mod tests {
 
     #[test]
     fn a_word_is_known_again_in_another_spelling() {
-        let is_same = |word: &str, text: &str| is_spelling_of(&normalized_word(word), &normalized_word(text));
-        for (word, text) in
-            [("ISSUED ", "Issued"), ("Approved to Occupy", "APPROVED-TO-OCCUPY"), ("Tenant Improvment", "Tenant Improvement"), ("Withdrawn", "Withdrawn.")]
-        {
+        let is_same =
+            |word: &str, text: &str| is_spelling_of(&normalized_word(word), &normalized_word(text));
+        for (word, text) in [
+            ("ISSUED ", "Issued"),
+            ("Approved to Occupy", "APPROVED-TO-OCCUPY"),
+            ("Tenant Improvment", "Tenant Improvement"),
+            ("Withdrawn", "Withdrawn."),
+        ] {
             assert!(is_same(word, text), "{word} {text}");
         }
-        for (word, text) in [("Active", "Inactive"), ("Closed", "Reopened"), ("Class A1", "Class A2"), ("", "")] {
+        for (word, text) in [
+            ("Active", "Inactive"),
+            ("Closed", "Reopened"),
+            ("Class A1", "Class A2"),
+            ("", ""),
+        ] {
             assert!(!is_same(word, text), "{word} {text}");
         }
     }
 
     #[test]
     fn a_longer_text_is_guessed_by_the_longest_known_word_in_it() {
-        let known = [("Closed", "final"), ("Permit Closed", "inactive"), ("Issued", "active"), ("Approved", "active"), ("Inspection Approved", "final")];
-        let words = known.map(|(word, value)| (word.to_owned(), toml::Value::String(value.to_owned()))).to_vec();
-        let known = KnownWords { table: "status".to_owned(), words };
-        let value = |word: &str| known.guess(word).map(|guess| (guess.value.as_str().unwrap(), guess.likeness));
-        assert_eq!(value("Permit Closed/Compliant"), Some(("inactive", Likeness::Part)));
-        assert_eq!(value("Final Inspection Approved"), Some(("final", Likeness::Part)));
+        let known = [
+            ("Closed", "final"),
+            ("Permit Closed", "inactive"),
+            ("Issued", "active"),
+            ("Approved", "active"),
+            ("Inspection Approved", "final"),
+        ];
+        let words = known
+            .map(|(word, value)| (word.to_owned(), toml::Value::String(value.to_owned())))
+            .to_vec();
+        let known = KnownWords {
+            table: "status".to_owned(),
+            words,
+        };
+        let value = |word: &str| {
+            known
+                .guess(word)
+                .map(|guess| (guess.value.as_str().unwrap(), guess.likeness))
+        };
+        assert_eq!(
+            value("Permit Closed/Compliant"),
+            Some(("inactive", Likeness::Part))
+        );
+        assert_eq!(
+            value("Final Inspection Approved"),
+            Some(("final", Likeness::Part))
+        );
         assert_eq!(value("ISSUED."), Some(("active", Likeness::Spelling)));
-        for word in ["Not Issued", "Closed - Pending Seed", "Permit Closed/Non-Compliant", "Hold", ""] {
+        for word in [
+            "Not Issued",
+            "Closed - Pending Seed",
+            "Permit Closed/Non-Compliant",
+            "Hold",
+            "",
+        ] {
             assert_eq!(value(word), None, "{word}");
         }
     }

@@ -1,5 +1,5 @@
-//! Judges how many texts of a list's coded columns have no known meaning: tells a person, marks what is lost, and keeps a sudden loss from being
-//! published.
+//! Judges how many texts of a list's coded columns have no known meaning: tells a person, marks
+//! what is lost, and keeps a sudden loss from being published.
 
 use std::collections::BTreeMap;
 
@@ -23,36 +23,67 @@ fn counts<'p>(parts: impl Iterator<Item = (&'p str, &'p Part)>) -> Counts {
     let mut counts = Counts::new();
     for (dataset_id, part) in parts.filter(|(dataset_id, _)| *dataset_id != QUARANTINE) {
         for (column, of_part) in &part.report.words {
-            counts.entry((dataset_id.to_owned(), column.clone())).or_default().add(of_part);
+            counts
+                .entry((dataset_id.to_owned(), column.clone()))
+                .or_default()
+                .add(of_part);
         }
     }
     counts
 }
 
 fn of_build(parts: &[StagedPart]) -> Counts {
-    counts(parts.iter().map(|staged| (staged.dataset_id.as_str(), &staged.part)))
+    counts(
+        parts
+            .iter()
+            .map(|staged| (staged.dataset_id.as_str(), &staged.part)),
+    )
 }
 
 /// The commonest words without a known meaning, with their records.
 fn told(counts: &WordCounts) -> String {
-    counts.most(MOST_TOLD).into_iter().map(|(word, count)| format!("`{word}` {count}")).collect::<Vec<_>>().join(", ")
+    counts
+        .most(MOST_TOLD)
+        .into_iter()
+        .map(|(word, count)| format!("`{word}` {count}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn limits(declaration: &Declaration, dataset_id: &str, column: &str) -> WordLimits {
-    declaration.expect.get(dataset_id).and_then(|expected| expected.words.get(column)).copied().unwrap_or_default()
+    declaration
+        .expect
+        .get(dataset_id)
+        .and_then(|expected| expected.words.get(column))
+        .copied()
+        .unwrap_or_default()
 }
 
-/// Marks a staged build whose columns have lost their meaning, and adds what a person has to know of its words: a finding for each kind of loss.
-pub(crate) fn tell(staged: &mut StagedBuild, declarations: &Declarations, declaration: &Declaration) {
+/// Marks a staged build whose columns have lost their meaning, and adds what a person has to know
+/// of its words: a finding for each kind of loss.
+pub(crate) fn tell(
+    staged: &mut StagedBuild,
+    declarations: &Declarations,
+    declaration: &Declaration,
+) {
     let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for ((dataset_id, column), counts) in of_build(&staged.parts) {
-        let (limits, percent) = (limits(declaration, &dataset_id, &column), counts.unknown_percent());
+        let (limits, percent) = (
+            limits(declaration, &dataset_id, &column),
+            counts.unknown_percent(),
+        );
         if percent <= limits.warn_percent() {
             continue;
         }
         let known = KnownWords::of(&declarations.contracts, declaration, &column);
         let line = |(word, _): (&str, u64)| {
-            let guess = known.as_ref().and_then(|known| known.guess(word)).map_or_else(|| "\"…\"".to_owned(), |guess| format!("{} (guessed)", guess.value));
+            let guess = known
+                .as_ref()
+                .and_then(|known| known.guess(word))
+                .map_or_else(
+                    || "\"…\"".to_owned(),
+                    |guess| format!("{} (guessed)", guess.value),
+                );
             format!("{} = {guess}", quoted(word))
         };
         let lines: Vec<String> = counts.most(MOST_TOLD).into_iter().map(line).collect();
@@ -65,17 +96,39 @@ pub(crate) fn tell(staged: &mut StagedBuild, declarations: &Declarations, declar
             lines.join(", "),
         );
         let is_lost = percent > limits.lost_percent();
-        told.entry(if is_lost { MEANING_LOST } else { UNKNOWN_WORDS }).or_default().push(text);
+        told.entry(if is_lost { MEANING_LOST } else { UNKNOWN_WORDS })
+            .or_default()
+            .push(text);
         if is_lost {
-            staged.entry.meaning_lost.entry(dataset_id).or_default().push(column);
+            staged
+                .entry
+                .meaning_lost
+                .entry(dataset_id)
+                .or_default()
+                .push(column);
         }
     }
-    let source_id = declaration.sources.first().map_or(declaration.pipeline_id.as_str(), |source| source.source_id.as_str());
+    let source_id = declaration
+        .sources
+        .first()
+        .map_or(declaration.pipeline_id.as_str(), |source| {
+            source.source_id.as_str()
+        });
     let file = declaration.pipeline_id.replace('.', "/");
     for (code, texts) in told {
-        let consequence = if code == MEANING_LOST { "answers from the list say so; " } else { "" };
-        let detail = format!("{}; {consequence}declare the words whose meaning is certain in pipelines/{file}.toml", texts.join("; "));
-        staged.entry.findings.push(SourceFinding::new(source_id, code, detail));
+        let consequence = if code == MEANING_LOST {
+            "answers from the list say so; "
+        } else {
+            ""
+        };
+        let detail = format!(
+            "{}; {consequence}declare the words whose meaning is certain in pipelines/{file}.toml",
+            texts.join("; ")
+        );
+        staged
+            .entry
+            .findings
+            .push(SourceFinding::new(source_id, code, detail));
     }
 }
 
@@ -86,16 +139,37 @@ pub(crate) struct Before<'a> {
     pub(crate) is_sample: bool,
 }
 
-/// Says of which columns the share of texts without a known meaning has grown since the last release by more than may be published unseen.
-pub(super) fn grown(settings: &RunSettings, declaration: &Declaration, task_id: &str, parts: &[StagedPart], before: Before<'_>) -> Vec<Refusal> {
-    let is_alike = |previous: &&Manifest| previous.tasks.get(task_id).is_some_and(|build| previous.is_sample_build(build) == before.is_sample);
-    let Some(previous) = before.previous.filter(is_alike) else { return Vec::new() };
-    let parts_before = previous.datasets.iter().flat_map(|(dataset_id, dataset)| dataset.parts.iter().map(move |part| (dataset_id.as_str(), part)));
+/// Says of which columns the share of texts without a known meaning has grown since the last
+/// release by more than may be published unseen.
+pub(super) fn grown(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    task_id: &str,
+    parts: &[StagedPart],
+    before: Before<'_>,
+) -> Vec<Refusal> {
+    let is_alike = |previous: &&Manifest| {
+        previous
+            .tasks
+            .get(task_id)
+            .is_some_and(|build| previous.is_sample_build(build) == before.is_sample)
+    };
+    let Some(previous) = before.previous.filter(is_alike) else {
+        return Vec::new();
+    };
+    let parts_before = previous.datasets.iter().flat_map(|(dataset_id, dataset)| {
+        dataset
+            .parts
+            .iter()
+            .map(move |part| (dataset_id.as_str(), part))
+    });
     let counted = counts(parts_before.filter(|(_, part)| part.task_id == task_id));
     let mut blocked = Vec::new();
     for ((dataset_id, column), now) in of_build(parts) {
         let key = (dataset_id, column);
-        let Some(before) = counted.get(&key) else { continue };
+        let Some(before) = counted.get(&key) else {
+            continue;
+        };
         let (dataset_id, column) = key;
         let points = now.unknown_percent() - before.unknown_percent();
         let most = limits(declaration, &dataset_id, &column).max_growth_points();

@@ -1,5 +1,6 @@
-//! Where the snapshots are that something is made again from: in the home, or in the store, from which those come that the home lacks. Of an archive that
-//! is built member by member only the members come that are read.
+//! Where the snapshots are that something is made again from: in the home, or in the store, from
+//! which those come that the home lacks. Of an archive that is built member by member only the
+//! members come that are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -37,13 +38,15 @@ pub(crate) enum Need {
     Members(BTreeSet<String>),
 }
 
-/// Snapshots that the home lacks and the store has, in a folder that is removed when this is dropped.
+/// Snapshots that the home lacks and the store has, in a folder that is removed when this is
+/// dropped.
 pub(super) struct AtHand {
     own: Snapshots,
     home: Home,
     /// None where the store is the home.
     store: Option<SharedStore>,
-    /// The home in which builds find their snapshots, once the real one lacks some, and whether it is of this alone.
+    /// The home in which builds find their snapshots, once the real one lacks some, and whether it
+    /// is of this alone.
     beside: Option<(Home, bool)>,
     /// The scratch home that is to be used for that.
     given: Option<Home>,
@@ -70,15 +73,22 @@ impl Drop for AtHand {
 pub(crate) async fn find(settings: &RunSettings, snapshot: &Snapshot) -> Result<Found> {
     let snapshots = Snapshots::look(&settings.home);
     if snapshots.path(snapshot).is_file() {
-        return Ok(snapshots.damage(snapshot)?.map_or(Found::AsFetched, Found::Damaged));
+        return Ok(snapshots
+            .damage(snapshot)?
+            .map_or(Found::AsFetched, Found::Damaged));
     }
     let store = Some(settings.releases.store()).filter(|store| !store.is_home(&settings.home));
     let digest = match store {
-        Some(store) => snapshots.digest_in(store, snapshot).await?.map(|digest| (store, digest)),
+        Some(store) => snapshots
+            .digest_in(store, snapshot)
+            .await?
+            .map(|digest| (store, digest)),
         None => None,
     };
     Ok(match digest {
-        None if snapshots.path(snapshot).exists() => Found::Unreadable(missing(&snapshots, store, snapshot)),
+        None if snapshots.path(snapshot).exists() => {
+            Found::Unreadable(missing(&snapshots, store, snapshot))
+        }
         None => Found::Missing(missing(&snapshots, store, snapshot)),
         Some((_, digest)) if digest == snapshot.sha256 => Found::AsFetched,
         Some((store, _)) => Found::Damaged(not_as_fetched(&snapshots, store, snapshot)?),
@@ -86,13 +96,18 @@ pub(crate) async fn find(settings: &RunSettings, snapshot: &Snapshot) -> Result<
 }
 
 fn missing(own: &Snapshots, store: Option<&SharedStore>, snapshot: &Snapshot) -> String {
-    let nor = store.map_or_else(String::new, |store| format!(", and the store {} does not have it", store.url()));
+    let nor = store.map_or_else(String::new, |store| {
+        format!(", and the store {} does not have it", store.url())
+    });
     format!("{}{nor}", own.absence(snapshot))
 }
 
 fn not_as_fetched(own: &Snapshots, store: &SharedStore, snapshot: &Snapshot) -> Result<String> {
     let place = own.place_in(store, snapshot)?;
-    Ok(format!("snapshot {place} is not what was fetched from {}: its SHA-256 is no longer {}", snapshot.url, snapshot.sha256))
+    Ok(format!(
+        "snapshot {place} is not what was fetched from {}: its SHA-256 is no longer {}",
+        snapshot.url, snapshot.sha256
+    ))
 }
 
 impl AtHand {
@@ -156,7 +171,10 @@ impl AtHand {
 
     /// Where a snapshot is, for people.
     pub(crate) fn place(&self, snapshot: &Snapshot) -> String {
-        let in_store = self.store.as_ref().filter(|_| !self.is_own(snapshot) && self.has(snapshot));
+        let in_store = self
+            .store
+            .as_ref()
+            .filter(|_| !self.is_own(snapshot) && self.has(snapshot));
         let in_store = in_store.and_then(|store| self.own.place_in(store, snapshot).ok());
         in_store.unwrap_or_else(|| self.own.path(snapshot).display().to_string())
     }
@@ -165,19 +183,31 @@ impl AtHand {
     ///
     /// # Errors
     /// `Store`, when the store cannot be read or the scratch folder cannot be written.
-    pub(crate) async fn take<'s>(&mut self, entry: &TaskEntry, needed: impl Iterator<Item = (&'s Snapshot, Need)>) -> Result<()> {
-        let lacking: Vec<(&Snapshot, Need)> = needed.filter(|(snapshot, _)| !self.has(snapshot)).collect();
+    pub(crate) async fn take<'s>(
+        &mut self,
+        entry: &TaskEntry,
+        needed: impl Iterator<Item = (&'s Snapshot, Need)>,
+    ) -> Result<()> {
+        let lacking: Vec<(&Snapshot, Need)> =
+            needed.filter(|(snapshot, _)| !self.has(snapshot)).collect();
         if self.beside.is_some() {
             self.beside(entry)?;
         }
         let mut there = Vec::new();
         for (snapshot, need) in lacking {
             match &self.store {
-                Some(store) if self.own.is_in(store, snapshot).await? => there.push((store.clone(), snapshot, need)),
-                store => self.missing.push(missing(&self.own, store.as_ref(), snapshot)),
+                Some(store) if self.own.is_in(store, snapshot).await? => {
+                    there.push((store.clone(), snapshot, need))
+                }
+                store => self
+                    .missing
+                    .push(missing(&self.own, store.as_ref(), snapshot)),
             }
         }
-        let bytes: u64 = there.iter().map(|(_, snapshot, _)| snapshot.size_bytes).sum();
+        let bytes: u64 = there
+            .iter()
+            .map(|(_, snapshot, _)| snapshot.size_bytes)
+            .sum();
         if bytes > self.most_bytes {
             self.missing.push(format!("the snapshots are in the store alone, and their {bytes} bytes are more than are taken from there for one request"));
             return Ok(());
@@ -185,7 +215,8 @@ impl AtHand {
         for (store, snapshot, need) in there {
             let home = self.beside(entry)?;
             match need {
-                Need::Members(members) if self.take_members(&store, &home, snapshot, &members).await? => {}
+                Need::Members(members)
+                    if self.take_members(&store, &home, snapshot, &members).await? => {}
                 _ => self.take_whole(&store, &home, snapshot).await?,
             }
         }
@@ -200,51 +231,100 @@ impl AtHand {
             (Some((home, _)), _) => home.clone(),
             (None, Some(given)) => self.beside.insert((given.clone(), false)).0.clone(),
             (None, None) => {
-                let made = self.home.scratch_of_process(&format!("at-hand-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))?;
+                let made = self.home.scratch_of_process(&format!(
+                    "at-hand-{}",
+                    NUMBER.fetch_add(1, Ordering::Relaxed)
+                ))?;
                 self.beside.insert((made, true)).0.clone()
             }
         };
         let snapshots = Snapshots::open(&home)?;
-        for input in entry.inputs.iter().filter(|input| self.own.path(input).is_file()) {
+        for input in entry
+            .inputs
+            .iter()
+            .filter(|input| self.own.path(input).is_file())
+        {
             snapshots.link(input, &self.own.path(input))?;
         }
         Ok(home)
     }
 
-    async fn take_whole(&mut self, store: &SharedStore, home: &Home, snapshot: &Snapshot) -> Result<()> {
+    async fn take_whole(
+        &mut self,
+        store: &SharedStore,
+        home: &Home,
+        snapshot: &Snapshot,
+    ) -> Result<()> {
         match Snapshots::open(home)?.take(store, snapshot).await? {
             Taken::AsFetched => {}
             Taken::Gone => self.missing.push(missing(&self.own, Some(store), snapshot)),
-            Taken::Other => self.damaged.push(not_as_fetched(&self.own, store, snapshot)?),
+            Taken::Other => self
+                .damaged
+                .push(not_as_fetched(&self.own, store, snapshot)?),
         }
         Ok(())
     }
 
     /// Takes the directory of an archive and some members; false where it cannot be read so.
-    async fn take_members(&mut self, store: &SharedStore, home: &Home, snapshot: &Snapshot, members: &BTreeSet<String>) -> Result<bool> {
+    async fn take_members(
+        &mut self,
+        store: &SharedStore,
+        home: &Home,
+        snapshot: &Snapshot,
+        members: &BTreeSet<String>,
+    ) -> Result<bool> {
         let snapshots = Snapshots::open(home)?;
-        let remote = Arc::new(RemoteSnapshot::new(store, &snapshots, snapshot, home.root())?);
-        let Ok(archive) = blocking(|| Archive::of(remote.clone(), "*", u64::MAX)) else { return Ok(false) };
+        let remote = Arc::new(RemoteSnapshot::new(
+            store,
+            &snapshots,
+            snapshot,
+            home.root(),
+        )?);
+        let Ok(archive) = blocking(|| Archive::of(remote.clone(), "*", u64::MAX)) else {
+            return Ok(false);
+        };
         let directory = archive.directory_start()..snapshot.size_bytes;
-        let range_of = |member: &String| archive.member(member).map(|member| member.range().start..member.range().end.min(snapshot.size_bytes));
-        let ranges: Vec<Range<u64>> = members.iter().filter_map(range_of).chain([directory]).collect();
+        let range_of = |member: &String| {
+            archive
+                .member(member)
+                .map(|member| member.range().start..member.range().end.min(snapshot.size_bytes))
+        };
+        let ranges: Vec<Range<u64>> = members
+            .iter()
+            .filter_map(range_of)
+            .chain([directory])
+            .collect();
         remote.fetch(&ranges).await?;
         snapshots.link(snapshot, remote.local_path())?;
-        self.elsewhere.insert(snapshot.sha256, remote as Arc<dyn ReadAt>);
+        self.elsewhere
+            .insert(snapshot.sha256, remote as Arc<dyn ReadAt>);
         Ok(true)
     }
 }
 
-/// What is needed of each input to make something again that was made from some members of archives.
+/// What is needed of each input to make something again that was made from some members of
+/// archives.
 pub(crate) fn needs<'e>(
     declarations: &'e Declarations,
     entry: &'e TaskEntry,
     members: &'e BTreeMap<String, BTreeSet<String>>,
 ) -> impl Iterator<Item = (&'e Snapshot, Need)> {
-    let by_members = declarations.pipelines.get(&entry.pipeline_id).is_some_and(|declaration| is_sharded(declaration).unwrap_or_default());
-    let is_archive = move |input: &Snapshot| by_members && declarations.source(&input.source_id).is_some_and(|(_, source)| source.members.is_some());
+    let by_members = declarations
+        .pipelines
+        .get(&entry.pipeline_id)
+        .is_some_and(|declaration| is_sharded(declaration).unwrap_or_default());
+    let is_archive = move |input: &Snapshot| {
+        by_members
+            && declarations
+                .source(&input.source_id)
+                .is_some_and(|(_, source)| source.members.is_some())
+    };
     entry.inputs.iter().map(move |input| {
-        let need = if is_archive(input) { Need::Members(members.get(&input.source_id).cloned().unwrap_or_default()) } else { Need::Whole };
+        let need = if is_archive(input) {
+            Need::Members(members.get(&input.source_id).cloned().unwrap_or_default())
+        } else {
+            Need::Whole
+        };
         (input, need)
     })
 }

@@ -15,13 +15,26 @@ type UnitParts<'m> = Vec<(&'m str, &'m Part)>;
 /// Returns the claims of a manifest that its parts contradict.
 pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) -> Vec<String> {
     let contracts = contracts_of(settings, manifest).await;
-    let mut tasks: BTreeMap<&str, BTreeMap<Option<&String>, UnitParts<'_>>> =
-        manifest.tasks.keys().map(|task_id| (task_id.as_str(), BTreeMap::new())).collect();
+    let mut tasks: BTreeMap<&str, BTreeMap<Option<&String>, UnitParts<'_>>> = manifest
+        .tasks
+        .keys()
+        .map(|task_id| (task_id.as_str(), BTreeMap::new()))
+        .collect();
     let mut found = Vec::new();
-    for (dataset_id, part) in manifest.datasets.iter().flat_map(|(dataset_id, dataset)| dataset.parts.iter().map(move |part| (dataset_id, part))) {
+    for (dataset_id, part) in manifest
+        .datasets
+        .iter()
+        .flat_map(|(dataset_id, dataset)| dataset.parts.iter().map(move |part| (dataset_id, part)))
+    {
         match tasks.get_mut(part.task_id.as_str()) {
-            Some(units) => units.entry(part.partition.get(BUCKET)).or_default().push((dataset_id, part)),
-            None => found.push(format!("part {}: the release has no task {}", part.path, part.task_id)),
+            Some(units) => units
+                .entry(part.partition.get(BUCKET))
+                .or_default()
+                .push((dataset_id, part)),
+            None => found.push(format!(
+                "part {}: the release has no task {}",
+                part.path, part.task_id
+            )),
         }
     }
     for (task_id, mut units) in tasks {
@@ -39,17 +52,31 @@ pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) 
         // Of a part that cannot be read the rows are not known.
         if of_parts.is_empty() {
             let produces = produces(settings, manifest, entry).await;
-            of_parts = facts.contradictions(&produces, entry).into_iter().map(|what| format!("{task_id}: {what}")).collect();
+            of_parts = facts
+                .contradictions(&produces, entry)
+                .into_iter()
+                .map(|what| format!("{task_id}: {what}"))
+                .collect();
         }
         found.append(&mut of_parts);
     }
     found
 }
 
-async fn facts_of(settings: &RunSettings, manifest: &Manifest, contracts: &Contracts, parts: &UnitParts<'_>) -> (TaskFacts, Vec<String>) {
+async fn facts_of(
+    settings: &RunSettings,
+    manifest: &Manifest,
+    contracts: &Contracts,
+    parts: &UnitParts<'_>,
+) -> (TaskFacts, Vec<String>) {
     let (mut facts, mut found) = (UnitFacts::default(), Vec::new());
     for (dataset_id, part) in parts {
-        let contract = contracts.get(*dataset_id).ok_or_else(|| Error::store(format!("part {}: `{dataset_id}` has no contract", part.path)));
+        let contract = contracts.get(*dataset_id).ok_or_else(|| {
+            Error::store(format!(
+                "part {}: `{dataset_id}` has no contract",
+                part.path
+            ))
+        });
         let added = match settings.releases.part(&manifest.release_id, part).await {
             Ok(bytes) => contract.and_then(|contract| facts.add(contract, part, &bytes)),
             Err(error) => Err(Error::store(format!("part {}: {error}", part.path))),
@@ -69,5 +96,9 @@ async fn produces(settings: &RunSettings, manifest: &Manifest, entry: &TaskEntry
         return Vec::new();
     }
     let made = MadeWith::of(settings, manifest, entry).await.ok();
-    made.and_then(|made| made.declaration(entry).map(|declaration| declaration.produces.clone())).unwrap_or_default()
+    made.and_then(|made| {
+        made.declaration(entry)
+            .map(|declaration| declaration.produces.clone())
+    })
+    .unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! What is published of a record, as text: whatever else its publisher's file says is not shown where that may tell of persons.
+//! What is published of a record, as text: whatever else its publisher's file says is not shown
+//! where that may tell of persons.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +11,34 @@ use pubdata_core::canonical::address::AddressKind;
 use pubdata_core::canonical::street::parse_street;
 
 /// Columns of a record with the words that its address, parcel and id are made of.
-const COMPOSED: &[&str] = &["line1", "line2", "address_normalized", "city", "address_state", "state", "zip", "parcel", "permit_id"];
+const COMPOSED: &[&str] = &[
+    "line1",
+    "line2",
+    "address_normalized",
+    "city",
+    "address_state",
+    "state",
+    "zip",
+    "parcel",
+    "permit_id",
+];
 /// What sources are read as that hold an address, or where it is.
-const ADDRESS: &[&str] = &["line1", "line2", "place", "city", "zip", "address_state", "location", "lat", "lon"];
+const ADDRESS: &[&str] = &[
+    "line1",
+    "line2",
+    "place",
+    "city",
+    "zip",
+    "address_state",
+    "location",
+    "lat",
+    "lon",
+];
 const MILLISECONDS_PER_DAY: i64 = 86_400_000;
 const MILLISECONDS_PER_HOUR: i64 = 3_600_000;
 
-/// What is published of a record: its texts, numbers, days and street lines, without regard to case and form.
+/// What is published of a record: its texts, numbers, days and street lines, without regard to case
+/// and form.
 pub(crate) struct Published {
     values: BTreeSet<String>,
     street_lines: BTreeSet<String>,
@@ -30,9 +52,18 @@ pub(crate) struct Published {
 
 impl Published {
     pub(crate) fn of(columns: &Map<String, Value>) -> Self {
-        let composed = COMPOSED.iter().filter_map(|name| columns.get(*name)?.as_str());
-        let coordinates = ["lat", "lon"].iter().filter_map(|name| columns.get(*name)?.as_f64()).collect();
-        let margins = columns.get("moe_variable").and_then(Value::as_str).into_iter().flat_map(|names| names.split(','));
+        let composed = COMPOSED
+            .iter()
+            .filter_map(|name| columns.get(*name)?.as_str());
+        let coordinates = ["lat", "lon"]
+            .iter()
+            .filter_map(|name| columns.get(*name)?.as_f64())
+            .collect();
+        let margins = columns
+            .get("moe_variable")
+            .and_then(Value::as_str)
+            .into_iter()
+            .flat_map(|names| names.split(','));
         let mut published = Self {
             values: BTreeSet::new(),
             street_lines: BTreeSet::new(),
@@ -50,11 +81,17 @@ impl Published {
                 self.values.insert(comparable(text));
                 self.street_lines.extend(street_line(text));
                 // Cells of the source, published as an object.
-                if let Some(cells) = Some(text).filter(|text| text.starts_with('{')).and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok()) {
+                if let Some(cells) = Some(text)
+                    .filter(|text| text.starts_with('{'))
+                    .and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
+                {
                     cells.values().for_each(|value| self.add(value));
                 }
             }
-            Value::Number(number) => drop(self.values.insert(number.to_string().trim_end_matches(".0").to_owned())),
+            Value::Number(number) => drop(
+                self.values
+                    .insert(number.to_string().trim_end_matches(".0").to_owned()),
+            ),
             Value::Array(items) => {
                 for item in items {
                     self.add(item);
@@ -78,18 +115,34 @@ impl Published {
         self.has(column) || self.margin_columns.iter().any(|name| name == column)
     }
 
-    /// Whether all that a cell says is published. Its name is what the declaration reads it as: a word of a declared list is published as what the list
-    /// makes of it, and a part of the address or of the key as a part of those.
+    /// Whether all that a cell says is published. Its name is what the declaration reads it as: a
+    /// word of a declared list is published as what the list makes of it, and a part of the address
+    /// or of the key as a part of those.
     pub(super) fn says_as(&self, name: &str, text: &str, settings: &Table) -> bool {
         let word = || settings.get(name)?.as_table()?.get(text.trim())?.as_str();
-        self.says(text) || word().is_some_and(|word| !word.is_empty() && self.has(word)) || (is_part(name, settings) && self.has_parts(text))
+        self.says(text)
+            || word().is_some_and(|word| !word.is_empty() && self.has(word))
+            || (is_part(name, settings) && self.has_parts(text))
     }
 
-    /// Whether every part of a text is a word of the address, the parcel or the id, or a coordinate.
+    /// Whether every part of a text is a word of the address, the parcel or the id, or a
+    /// coordinate.
     fn has_parts(&self, text: &str) -> bool {
-        let is_coordinate = |part: &str| part.parse::<f64>().is_ok_and(|number| self.coordinates.iter().any(|known| (known - number).abs() < 1e-6));
-        let is_published = |part: &str| is_coordinate(part) || part == "POINT" || words(part).all(|word| self.words.contains(&word));
-        let mut parts = text.split(|character: char| character.is_whitespace() || "(),".contains(character)).filter(|part| !part.is_empty());
+        let is_coordinate = |part: &str| {
+            part.parse::<f64>().is_ok_and(|number| {
+                self.coordinates
+                    .iter()
+                    .any(|known| (known - number).abs() < 1e-6)
+            })
+        };
+        let is_published = |part: &str| {
+            is_coordinate(part)
+                || part == "POINT"
+                || words(part).all(|word| self.words.contains(&word))
+        };
+        let mut parts = text
+            .split(|character: char| character.is_whitespace() || "(),".contains(character))
+            .filter(|part| !part.is_empty());
         words(text).next().is_some() && parts.all(is_published)
     }
 
@@ -106,20 +159,32 @@ impl Published {
 
 /// A text without regard to case and to the space around and between its words.
 fn comparable(text: &str) -> String {
-    text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+    text.split_whitespace()
+        .map(str::to_lowercase)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Whether the declaration composes the address, the parcel or the key of what is read as a name.
 fn is_part(name: &str, settings: &Table) -> bool {
     let parcel = settings.get("parcel").and_then(toml::Value::as_table);
-    let lists = ["line1", "line2", "keys"].map(|list| settings.get(list)).into_iter().chain([parcel.and_then(|parcel| parcel.get("columns"))]).flatten();
-    ADDRESS.contains(&name) || lists.into_iter().any(|list| names_of(list).contains(&name)) || (name == "permit_number" && !settings.contains_key("keys"))
+    let lists = ["line1", "line2", "keys"]
+        .map(|list| settings.get(list))
+        .into_iter()
+        .chain([parcel.and_then(|parcel| parcel.get("columns"))])
+        .flatten();
+    ADDRESS.contains(&name)
+        || lists.into_iter().any(|list| names_of(list).contains(&name))
+        || (name == "permit_number" && !settings.contains_key("keys"))
 }
 
 /// The names in a list of names or of such lists; `a+b` names two, and `a?` one that may be empty.
 fn names_of(list: &toml::Value) -> Vec<&str> {
     match list {
-        toml::Value::String(names) => names.split('+').map(|name| name.trim_end_matches('?')).collect(),
+        toml::Value::String(names) => names
+            .split('+')
+            .map(|name| name.trim_end_matches('?'))
+            .collect(),
         toml::Value::Array(lists) => lists.iter().flat_map(names_of).collect(),
         _ => Vec::new(),
     }
@@ -127,11 +192,20 @@ fn names_of(list: &toml::Value) -> Vec<&str> {
 
 /// The words of a text in capitals; a ZIP+4 code without its hyphen is two.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.flat_map(|word| {
         let is_zip9 = word.len() == 9 && word.bytes().all(|byte| byte.is_ascii_digit());
-        let (first, second) = if is_zip9 { word.split_at(5) } else { (word, "") };
-        [first, second].into_iter().filter(|part| !part.is_empty()).map(str::to_uppercase)
+        let (first, second) = if is_zip9 {
+            word.split_at(5)
+        } else {
+            (word, "")
+        };
+        [first, second]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .map(str::to_uppercase)
     })
 }
 
@@ -142,21 +216,40 @@ fn code(text: &str) -> String {
 
 /// The text of a pair as portals write links and telephones: `[text, null]`.
 fn of_pair(text: &str) -> &str {
-    text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(", null]")).unwrap_or(text)
+    text.trim()
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(", null]"))
+        .unwrap_or(text)
 }
 
-/// The day of a text that is a day and nothing else: a time of day other than midnight, universal or of an American state, says more.
+/// The day of a text that is a day and nothing else: a time of day other than midnight, universal
+/// or of an American state, says more.
 fn day(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| text.len() > 10) {
-        let is_midnight = milliseconds % MILLISECONDS_PER_HOUR == 0 && is_midnight_hour(milliseconds.rem_euclid(MILLISECONDS_PER_DAY) / MILLISECONDS_PER_HOUR);
-        return day_from_epoch(text, MILLISECONDS_PER_DAY).filter(|_| is_midnight).map(|day| day.to_string());
+        let is_midnight = milliseconds % MILLISECONDS_PER_HOUR == 0
+            && is_midnight_hour(
+                milliseconds.rem_euclid(MILLISECONDS_PER_DAY) / MILLISECONDS_PER_HOUR,
+            );
+        return day_from_epoch(text, MILLISECONDS_PER_DAY)
+            .filter(|_| is_midnight)
+            .map(|day| day.to_string());
     }
     let date = without_time(text);
-    let time = text.strip_prefix(date)?.trim_start_matches(['T', ' ']).trim_end_matches('Z');
+    let time = text
+        .strip_prefix(date)?
+        .trim_start_matches(['T', ' '])
+        .trim_end_matches('Z');
     let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let is_universal = || clock.strip_suffix(":00:00").and_then(|hour| hour.parse().ok()).is_some_and(is_midnight_hour);
-    let is_midnight = (matches!(clock, "" | "00:00" | "0:00" | "12:00:00 AM" | "12:00 AM") || is_universal()) && fraction.bytes().all(|byte| byte == b'0');
+    let is_universal = || {
+        clock
+            .strip_suffix(":00:00")
+            .and_then(|hour| hour.parse().ok())
+            .is_some_and(is_midnight_hour)
+    };
+    let is_midnight = (matches!(clock, "" | "00:00" | "0:00" | "12:00:00 AM" | "12:00 AM")
+        || is_universal())
+        && fraction.bytes().all(|byte| byte == b'0');
     let day = Day::from_iso(date.replace('/', "-").as_bytes())
         .map(|day| day.to_string())
         .or_else(|| us_date(date))
@@ -164,27 +257,42 @@ fn day(text: &str) -> Option<String> {
     day.filter(|_| is_midnight)
 }
 
-/// Whether the day of an American state begins at an hour of universal time, or that of universal time does.
+/// Whether the day of an American state begins at an hour of universal time, or that of universal
+/// time does.
 fn is_midnight_hour(hour: i64) -> bool {
     matches!(hour, 0 | 4..=10)
 }
 
-/// A number without its dollar sign, the commas between its thousands and the zeros that end its fraction.
+/// A number without its dollar sign, the commas between its thousands and the zeros that end its
+/// fraction.
 fn number(text: &str) -> Option<String> {
     let text = text.trim();
     let plain = text.strip_prefix('$').unwrap_or(text).replace(',', "");
     let digits = plain.strip_prefix('-').unwrap_or(&plain);
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && digits.parse::<f64>().is_ok();
+    let is_number = digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && digits.parse::<f64>().is_ok();
     let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
     let fraction = fraction.trim_end_matches('0');
-    is_number.then(|| if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") })
+    is_number.then(|| {
+        if fraction.is_empty() {
+            whole.to_owned()
+        } else {
+            format!("{whole}.{fraction}")
+        }
+    })
 }
 
-/// A street line in its standard form; none of a text that has more or fewer words than that form, which could say something else as well.
+/// A street line in its standard form; none of a text that has more or fewer words than that form,
+/// which could say something else as well.
 fn street_line(text: &str) -> Option<String> {
     let address = parse_street(text);
     let line = address.line();
-    let words = text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+    let words = text
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .count();
     (address.kind == AddressKind::Street && line.split(' ').count() == words).then_some(line)
 }
 

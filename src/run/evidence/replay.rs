@@ -1,4 +1,5 @@
-//! Makes a published record again from its own bytes, with what its build was made with, and compares.
+//! Makes a published record again from its own bytes, with what its build was made with, and
+//! compares.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,8 @@ use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
 /// Something that is not as it was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The column that comes out otherwise; none where the record does not come out at all, or its bytes are damaged.
+    /// The column that comes out otherwise; none where the record does not come out at all, or its
+    /// bytes are damaged.
     pub(crate) column: Option<String>,
     pub(crate) text: String,
 }
@@ -33,53 +35,144 @@ impl Difference {
 }
 
 /// Makes the record again from its pointers alone and compares every column.
-pub(crate) fn replay(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>, elsewhere: &Elsewhere, notes: &mut Vec<String>) -> Vec<Difference> {
+pub(crate) fn replay(
+    made: &MadeWith,
+    entry: &TaskEntry,
+    found: &FoundRecord<'_>,
+    elsewhere: &Elsewhere,
+    notes: &mut Vec<String>,
+) -> Vec<Difference> {
     match remake(made, entry, found, elsewhere) {
         Ok(Some(remade)) => compare(found.columns, &remade, notes),
-        Ok(None) => vec![Difference::of_bytes("the bytes no longer make this record".to_owned())],
-        Err(error) => vec![Difference::of_bytes(format!("the bytes no longer make this record: {error}"))],
+        Ok(None) => vec![Difference::of_bytes(
+            "the bytes no longer make this record".to_owned(),
+        )],
+        Err(error) => vec![Difference::of_bytes(format!(
+            "the bytes no longer make this record: {error}"
+        ))],
     }
 }
 
-fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>, elsewhere: &Elsewhere) -> Result<Option<Map<String, Value>>> {
-    let FoundRecord { part, record_id, pointers, .. } = *found;
+fn remake(
+    made: &MadeWith,
+    entry: &TaskEntry,
+    found: &FoundRecord<'_>,
+    elsewhere: &Elsewhere,
+) -> Result<Option<Map<String, Value>>> {
+    let FoundRecord {
+        part,
+        record_id,
+        pointers,
+        ..
+    } = *found;
     let settings = &made.settings;
-    let declaration = made.declaration(entry).ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
+    let declaration = made.declaration(entry).ok_or_else(|| {
+        Error::config(format!(
+            "pipeline {} is no longer declared",
+            entry.pipeline_id
+        ))
+    })?;
     // Floors say nothing of a record.
     let is_sample = true;
     let bucket = part.partition.get(BUCKET).map(String::as_str);
     if record_id.dataset_id() == QUARANTINE {
-        // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
+        // What set a record aside need not stand in its own bytes (another file may lack the area):
+        // the whole part is made again.
         let (tables, inputs) = match build_output(settings, declaration, entry, None, elsewhere)? {
             BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
-            BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
-            BuildOutput::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
+            BuildOutput::Sharded(prepared) => build_subjects(
+                &*prepared.sharded,
+                |subject| subject.key.ends_with(bucket.unwrap_or_default()),
+                entry,
+            )?,
+            BuildOutput::Buckets(buckets, build) => build_bucket(
+                settings,
+                declaration,
+                entry,
+                buckets,
+                build,
+                bucket.unwrap_or_default(),
+            )?,
         };
-        let checked = check(settings, &task_id_of(entry), tables, &inputs, None, is_sample)?;
-        let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
-        let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
-        return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
+        let checked = check(
+            settings,
+            &task_id_of(entry),
+            tables,
+            &inputs,
+            None,
+            is_sample,
+        )?;
+        let table = checked
+            .tables
+            .iter()
+            .find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
+        let batch = table
+            .map(|table| {
+                publish::record_batch(
+                    &settings.declarations.contracts[QUARANTINE],
+                    &table.frame,
+                    &inputs,
+                )
+            })
+            .transpose()?;
+        return Ok(batch
+            .map(|batch| store::find_in_batch(&batch, record_id))
+            .transpose()?
+            .flatten()
+            .map(|(record, _)| record));
     }
-    let (tables, inputs) = match build_output(settings, declaration, entry, Some((pointers, bucket)), elsewhere)? {
+    let (tables, inputs) = match build_output(
+        settings,
+        declaration,
+        entry,
+        Some((pointers, bucket)),
+        elsewhere,
+    )? {
         BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
-        BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
-        BuildOutput::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
+        BuildOutput::Sharded(prepared) => build_subjects(
+            &*prepared.sharded,
+            |subject| subject.key == record_id.subject(),
+            entry,
+        )?,
+        BuildOutput::Buckets(..) => {
+            return Err(Error::contract(
+                "a record is made again from its pointers, not from a bucket",
+            ));
+        }
     };
-    let is_part = |table: &pubdata_build::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
-    let Some(table) = tables.into_iter().find(is_part) else { return Ok(None) };
-    let blocking = table.issues.iter().find(|issue| issue.severity == pubdata_core::issue::Severity::Block).map(|issue| issue.detail.clone());
+    let is_part = |table: &pubdata_build::datasets::Table| {
+        table.dataset_id == record_id.dataset_id() && table.partition == part.partition
+    };
+    let Some(table) = tables.into_iter().find(is_part) else {
+        return Ok(None);
+    };
+    let blocking = table
+        .issues
+        .iter()
+        .find(|issue| issue.severity == pubdata_core::issue::Severity::Block)
+        .map(|issue| issue.detail.clone());
     if let Some(detail) = blocking {
         return Err(Error::format(detail));
     }
     let contract = &settings.declarations.contracts[&table.dataset_id];
-    let warnings = table.issues.into_iter().filter(|issue| issue.severity == pubdata_core::issue::Severity::Warning).collect();
-    let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: warnings };
+    let warnings = table
+        .issues
+        .into_iter()
+        .filter(|issue| issue.severity == pubdata_core::issue::Severity::Warning)
+        .collect();
+    let candidate = Candidate {
+        dataset_id: table.dataset_id,
+        partition: part.partition.clone(),
+        frame: table.frame,
+        issues: warnings,
+    };
     let verdict = validate(contract, None, candidate, &inputs, None, is_sample)?;
     let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
 }
 
-/// Runs the pipeline's code. Archives that are elsewhere are those of pipelines that are built shard by shard.
+/// Runs the pipeline's code. Archives that are elsewhere are those of pipelines that are built
+/// shard by shard.
 fn build_output<'a>(
     settings: &RunSettings,
     declaration: &'a Declaration,
@@ -88,20 +181,50 @@ fn build_output<'a>(
     elsewhere: &Elsewhere,
 ) -> Result<BuildOutput<'a>> {
     if elsewhere.is_empty() {
-        return build(settings, declaration, entry.partition.values().next().cloned(), entry, only);
+        return build(
+            settings,
+            declaration,
+            entry.partition.values().next().cloned(),
+            entry,
+            only,
+        );
     }
     prepare_elsewhere(settings, declaration, entry, elsewhere).map(BuildOutput::Sharded)
 }
 
-/// The columns that come out otherwise. What the contract added since the release was never published: a note says so.
-fn compare(published: &Map<String, Value>, remade: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<Difference> {
-    let (known, added): (BTreeSet<&String>, BTreeSet<&String>) = published.keys().chain(remade.keys()).partition(|name| published.contains_key(*name));
+/// The columns that come out otherwise. What the contract added since the release was never
+/// published: a note says so.
+fn compare(
+    published: &Map<String, Value>,
+    remade: &Map<String, Value>,
+    notes: &mut Vec<String>,
+) -> Vec<Difference> {
+    let (known, added): (BTreeSet<&String>, BTreeSet<&String>) = published
+        .keys()
+        .chain(remade.keys())
+        .partition(|name| published.contains_key(*name));
     if !added.is_empty() {
         let names: Vec<&str> = added.into_iter().map(String::as_str).collect();
-        notes.push(format!("the contract has columns that the release has not: {}", names.join(", ")));
+        notes.push(format!(
+            "the contract has columns that the release has not: {}",
+            names.join(", ")
+        ));
     }
-    let differing = known.into_iter().filter(|name| published.get(*name) != remade.get(*name));
+    let differing = known
+        .into_iter()
+        .filter(|name| published.get(*name) != remade.get(*name));
     let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-    let text = |name: &String| format!("{name}: published {}, the bytes say {}", show(published.get(name)), show(remade.get(name)));
-    differing.map(|name| Difference { column: Some(name.clone()), text: text(name) }).collect()
+    let text = |name: &String| {
+        format!(
+            "{name}: published {}, the bytes say {}",
+            show(published.get(name)),
+            show(remade.get(name))
+        )
+    };
+    differing
+        .map(|name| Difference {
+            column: Some(name.clone()),
+            text: text(name),
+        })
+        .collect()
 }

@@ -1,6 +1,7 @@
-//! Shows the publisher's bytes of a record. Of lists that may tell of persons it shows what is published of the record, and nothing else: a cell only where its
-//! content is a value of the record, in this form or another, no text around it, and no digest of bytes any of which is withheld, because a telephone number
-//! is soon found by trying all.
+//! Shows the publisher's bytes of a record. Of lists that may tell of persons it shows what is
+//! published of the record, and nothing else: a cell only where its content is a value of the
+//! record, in this form or another, no text around it, and no digest of bytes any of which is
+//! withheld, because a telephone number is soon found by trying all.
 
 use toml::Table;
 
@@ -33,7 +34,10 @@ pub(super) const NO_COPY: &str = "this server has no copy of the publisher's fil
 ///
 /// # Errors
 /// `Store`, when the manifest does not say of which build the record is.
-pub async fn shown_bytes(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<Vec<ShownBytes>> {
+pub async fn shown_bytes(
+    settings: &RunSettings,
+    found: &FoundRecord<'_>,
+) -> Result<Vec<ShownBytes>> {
     let entry = entry_of(found)?;
     // A release that has lost what it was made with is still shown by what is declared today.
     let made = MadeWith::of(settings, found.manifest, entry).await.ok();
@@ -42,22 +46,51 @@ pub async fn shown_bytes(settings: &RunSettings, found: &FoundRecord<'_>) -> Res
     let published = Published::of(found.columns);
     let show = |pointer: &SourcePointer| {
         let Some(snapshot) = snapshot_of(entry, pointer) else {
-            return ShownBytes::nothing(Shown::Unavailable, "the release names no file of this source");
+            return ShownBytes::nothing(
+                Shown::Unavailable,
+                "the release names no file of this source",
+            );
         };
         let Some((declaration, source)) = declared.declarations.source(&pointer.source_id) else {
-            return ShownBytes::nothing(Shown::Unavailable, "the source is no longer declared, and the release does not carry its declaration");
+            return ShownBytes::nothing(
+                Shown::Unavailable,
+                "the source is no longer declared, and the release does not carry its declaration",
+            );
         };
-        let looked = Looked { snapshots: &snapshots, snapshot, source, settings: &declaration.settings, pointer, published: &published };
+        let looked = Looked {
+            snapshots: &snapshots,
+            snapshot,
+            source,
+            settings: &declaration.settings,
+            pointer,
+            published: &published,
+        };
         // What may be shown is decided today, whatever was declared when the release was made.
         let shown = match is_open(settings, &pointer.source_id) {
             true => looked.whole(),
             false => looked.published(),
         };
-        ShownBytes { reason: shown.reason.map(|reason| without_home(settings, &reason)), ..shown }
+        ShownBytes {
+            reason: shown.reason.map(|reason| without_home(settings, &reason)),
+            ..shown
+        }
     };
-    let (first, rest) = found.pointers.split_at(found.pointers.len().min(MOST_POINTERS));
-    let beyond = || ShownBytes::nothing(Shown::Unavailable, format!("of one record {MOST_POINTERS} source cells are shown; `pubdata trace` shows all"));
-    Ok(first.iter().map(show).chain(rest.iter().map(|_| beyond())).collect())
+    let (first, rest) = found
+        .pointers
+        .split_at(found.pointers.len().min(MOST_POINTERS));
+    let beyond = || {
+        ShownBytes::nothing(
+            Shown::Unavailable,
+            format!(
+                "of one record {MOST_POINTERS} source cells are shown; `pubdata trace` shows all"
+            ),
+        )
+    };
+    Ok(first
+        .iter()
+        .map(show)
+        .chain(rest.iter().map(|_| beyond()))
+        .collect())
 }
 
 /// A text as strangers may read it.
@@ -68,7 +101,10 @@ pub(super) fn without_home(settings: &RunSettings, text: &str) -> String {
 
 /// Whether a source's files may be shown as they are; not where nobody says so.
 pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
-    settings.declarations.source(source_id).is_some_and(|(declaration, _)| declaration.open)
+    settings
+        .declarations
+        .source(source_id)
+        .is_some_and(|(declaration, _)| declaration.open)
 }
 
 /// Bytes that are looked at, with all that decides what is shown of them.
@@ -84,20 +120,33 @@ struct Looked<'a> {
 
 impl Looked<'_> {
     fn max_bytes(&self) -> u64 {
-        if self.source.members.is_some() { self.source.max_member_bytes } else { self.source.max_bytes }
+        if self.source.members.is_some() {
+            self.source.max_member_bytes
+        } else {
+            self.source.max_bytes
+        }
     }
 
     /// The bytes, or why they are not shown.
     fn bytes(&self) -> std::result::Result<Vec<u8>, Box<ShownBytes>> {
-        let SourcePointer { member, offset, length, .. } = self.pointer;
+        let SourcePointer {
+            member,
+            offset,
+            length,
+            ..
+        } = self.pointer;
         let path = self.snapshots.path(self.snapshot);
         if !path.is_file() {
             return Err(Box::new(ShownBytes::nothing(Shown::Unavailable, NO_COPY)));
         }
         if *length > MOST_READ {
-            return Err(Box::new(ShownBytes::nothing(Shown::Withheld, format!("{length} bytes are more than are shown: {MOST_READ} at most are read"))));
+            return Err(Box::new(ShownBytes::nothing(
+                Shown::Withheld,
+                format!("{length} bytes are more than are shown: {MOST_READ} at most are read"),
+            )));
         }
-        decode::read_range(&path, member.as_deref(), *offset, *length, self.max_bytes()).map_err(|error| Box::new(unreadable(&error)))
+        decode::read_range(&path, member.as_deref(), *offset, *length, self.max_bytes())
+            .map_err(|error| Box::new(unreadable(&error)))
     }
 
     /// The record in cells; none where it has none.
@@ -124,21 +173,48 @@ impl Looked<'_> {
             Ok(bytes) => bytes,
             Err(nothing) => return *nothing,
         };
-        let SourcePointer { member, offset, length, .. } = self.pointer;
+        let SourcePointer {
+            member,
+            offset,
+            length,
+            ..
+        } = self.pointer;
         let sha256 = Some(Digest::of(&bytes));
         if *length > MOST_SHOWN {
             let reason = format!("{length} bytes are more than are shown: {MOST_SHOWN} at most");
-            return ShownBytes { sha256, ..ShownBytes::nothing(Shown::Withheld, reason) };
+            return ShownBytes {
+                sha256,
+                ..ShownBytes::nothing(Shown::Withheld, reason)
+            };
         }
         let (record, plan) = match self.cells(&bytes) {
             Ok(Some(found)) => found,
             Ok(None) => {
                 let path = self.snapshots.path(self.snapshot);
-                return match decode::surroundings(&path, member.as_deref(), (*offset, *length), AROUND, self.max_bytes()) {
+                return match decode::surroundings(
+                    &path,
+                    member.as_deref(),
+                    (*offset, *length),
+                    AROUND,
+                    self.max_bytes(),
+                ) {
                     Ok(around) => {
                         let (start, end) = (around.characters.start, around.characters.end);
-                        let excerpt = Excerpt { text: around.text, offset: around.offset, length: around.length, start, end };
-                        ShownBytes { shown: Shown::Whole, reason: None, sha256, header: None, excerpt: Some(excerpt), cells: Vec::new() }
+                        let excerpt = Excerpt {
+                            text: around.text,
+                            offset: around.offset,
+                            length: around.length,
+                            start,
+                            end,
+                        };
+                        ShownBytes {
+                            shown: Shown::Whole,
+                            reason: None,
+                            sha256,
+                            header: None,
+                            excerpt: Some(excerpt),
+                            cells: Vec::new(),
+                        }
                     }
                     Err(error) => unreadable(&error),
                 };
@@ -148,51 +224,112 @@ impl Looked<'_> {
         let end = record.text.chars().count();
         let shown = |cell: &RecordCell| {
             let (start, end) = (Some(cell.characters.start), Some(cell.characters.end));
-            ShownCell { text: cell.text.clone(), start, end, ..self.cell(Some(&plan), cell) }
+            ShownCell {
+                text: cell.text.clone(),
+                start,
+                end,
+                ..self.cell(Some(&plan), cell)
+            }
         };
         let cells = few(record.cells.iter().map(shown).collect());
-        let excerpt = Excerpt { text: record.text, offset: *offset, length: *length, start: 0, end };
-        ShownBytes { shown: Shown::Whole, reason: None, sha256, header: header(record.header), excerpt: Some(excerpt), cells }
+        let excerpt = Excerpt {
+            text: record.text,
+            offset: *offset,
+            length: *length,
+            start: 0,
+            end,
+        };
+        ShownBytes {
+            shown: Shown::Whole,
+            reason: None,
+            sha256,
+            header: header(record.header),
+            excerpt: Some(excerpt),
+            cells,
+        }
     }
 
     /// The cells that are published.
     fn published(&self) -> ShownBytes {
-        const MAY_TELL: &str = "the publisher's list may tell of persons what is not published here";
+        const MAY_TELL: &str =
+            "the publisher's list may tell of persons what is not published here";
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
             Err(nothing) => return *nothing,
         };
         // What is wrong with the bytes could tell of them.
-        let found = if matches!(self.source.format, Format::Document { syntax: Syntax::Json }) {
+        let found = if matches!(
+            self.source.format,
+            Format::Document {
+                syntax: Syntax::Json
+            }
+        ) {
             decode::json_cells(&bytes).map(|record| (record, None))
         } else {
-            self.cells(&bytes).ok().flatten().map(|(record, plan)| (record, Some(plan)))
+            self.cells(&bytes)
+                .ok()
+                .flatten()
+                .map(|(record, plan)| (record, Some(plan)))
         };
         let Some((record, plan)) = found else {
-            return ShownBytes::nothing(Shown::Withheld, format!("{MAY_TELL}, and these bytes have no cells that could be told apart"));
+            return ShownBytes::nothing(
+                Shown::Withheld,
+                format!("{MAY_TELL}, and these bytes have no cells that could be told apart"),
+            );
         };
         let shown = |cell: &RecordCell| {
             let told = self.cell(plan.as_ref(), cell);
             // A cell that is not mapped says something else, even where it says the same.
             let name = told.read_as.as_deref().unwrap_or_default();
-            let is_published = cell.text.as_deref().is_none_or(|text| told.is_used && self.published.says_as(name, text, self.settings));
-            ShownCell { text: cell.text.clone().filter(|_| is_published), is_withheld: !is_published, ..told }
+            let is_published = cell.text.as_deref().is_none_or(|text| {
+                told.is_used && self.published.says_as(name, text, self.settings)
+            });
+            ShownCell {
+                text: cell.text.clone().filter(|_| is_published),
+                is_withheld: !is_published,
+                ..told
+            }
         };
         let cells: Vec<ShownCell> = record.cells.iter().map(shown).collect();
         let is_all = cells.iter().all(|cell| !cell.is_withheld);
         let sha256 = is_all.then(|| Digest::of(&bytes));
-        let reason = (!is_all).then(|| format!("{MAY_TELL}: cells are shown whose content is published in the record"));
-        ShownBytes { shown: Shown::Published, reason, sha256, header: header(record.header), excerpt: None, cells: few(cells) }
+        let reason = (!is_all).then(|| {
+            format!("{MAY_TELL}: cells are shown whose content is published in the record")
+        });
+        ShownBytes {
+            shown: Shown::Published,
+            reason,
+            sha256,
+            header: header(record.header),
+            excerpt: None,
+            cells: few(cells),
+        }
     }
 
-    /// A cell without its text. Of a document, which the code of its dataset reads, no names are mapped.
+    /// A cell without its text. Of a document, which the code of its dataset reads, no names are
+    /// mapped.
     fn cell(&self, plan: Option<&ColumnPlan>, cell: &RecordCell) -> ShownCell {
-        let read_as = plan.and_then(|plan| plan.name_of(&cell.column)).map(str::to_owned);
+        let read_as = plan
+            .and_then(|plan| plan.name_of(&cell.column))
+            .map(str::to_owned);
         // Some builds read more columns than are mapped, and their records name them.
         let is_used = plan.is_none() || read_as.is_some() || self.published.names(&cell.column);
-        let (offset, length) = (self.pointer.offset + cell.bytes.start as u64, cell.bytes.len() as u64);
+        let (offset, length) = (
+            self.pointer.offset + cell.bytes.start as u64,
+            cell.bytes.len() as u64,
+        );
         let column = Some(cell.column.clone()).filter(|column| !column.is_empty());
-        ShownCell { column, read_as, is_used, is_withheld: false, text: None, offset, length, start: None, end: None }
+        ShownCell {
+            column,
+            read_as,
+            is_used,
+            is_withheld: false,
+            text: None,
+            offset,
+            length,
+            start: None,
+            end: None,
+        }
     }
 }
 
@@ -207,9 +344,16 @@ fn few(mut cells: Vec<ShownCell>) -> Vec<ShownCell> {
 
 fn header(header: Option<decode::HeaderRow>) -> Option<ShownHeader> {
     let header = header.filter(|header| header.length <= MOST_SHOWN)?;
-    Some(ShownHeader { text: header.text, offset: header.offset, length: header.length })
+    Some(ShownHeader {
+        text: header.text,
+        offset: header.offset,
+        length: header.length,
+    })
 }
 
 fn unreadable(error: &pubdata_core::error::Error) -> ShownBytes {
-    ShownBytes::nothing(Shown::Unavailable, format!("the publisher's file cannot be read: {error}"))
+    ShownBytes::nothing(
+        Shown::Unavailable,
+        format!("the publisher's file cannot be read: {error}"),
+    )
 }

@@ -1,4 +1,5 @@
-//! Follows a published record back to the publisher's bytes, and has it made again from them; lists the records that a filing fed.
+//! Follows a published record back to the publisher's bytes, and has it made again from them; lists
+//! the records that a filing fed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,8 @@ use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapsh
 /// Missing snapshots that a reason names.
 const MOST_MISSING: usize = 5;
 
-/// The chain from a published record to the publisher's bytes, and what comes of making the record again from them: `pubdata trace RECORD_ID`.
+/// The chain from a published record to the publisher's bytes, and what comes of making the record
+/// again from them: `pubdata trace RECORD_ID`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TraceReport {
     /// The record.
@@ -35,7 +37,8 @@ pub struct TraceReport {
     pub published_at: String,
     /// The run that published it.
     pub run_id: String,
-    /// The file that holds it, as the manifest says. It is hashed: `differences` names it if its digest is another.
+    /// The file that holds it, as the manifest says. It is hashed: `differences` names it if its
+    /// digest is another.
     pub part: Part,
     /// The build that made it.
     pub task_id: String,
@@ -48,13 +51,16 @@ pub struct TraceReport {
     pub derivations: BTreeMap<String, String>,
     /// The bytes that it was made from.
     pub sources: Vec<TracedSource>,
-    /// Whether the part and every snapshot still have their digests and the record comes out the same.
+    /// Whether the part and every snapshot still have their digests and the record comes out the
+    /// same.
     pub is_match: bool,
     /// What came of making it again.
     pub replay: Replay,
-    /// Why it cannot be made again, and which version can or which snapshots are missing; null otherwise.
+    /// Why it cannot be made again, and which version can or which snapshots are missing; null
+    /// otherwise.
     pub not_possible: Option<String>,
-    /// What is not as published: a changed part, damaged snapshots, and columns that come out otherwise.
+    /// What is not as published: a changed part, damaged snapshots, and columns that come out
+    /// otherwise.
     pub differences: Vec<String>,
     /// What the reader should know about the replay, such as declarations changed since.
     pub notes: Vec<String>,
@@ -65,7 +71,8 @@ pub struct TraceReport {
 pub struct TracedSource {
     #[serde(flatten)]
     pub pointer: SourcePointer,
-    /// The publisher's address; `bundled:` and a path for a table that pubdata compiled from the sources it cites and that is part of the program.
+    /// The publisher's address; `bundled:` and a path for a table that pubdata compiled from the
+    /// sources it cites and that is part of the program.
     pub url: String,
     /// The publisher's label of the file.
     pub source_version: String,
@@ -91,22 +98,43 @@ pub struct LocatedRecord {
     pointers: Vec<SourcePointer>,
 }
 
-/// Finds a record in a release; in the one that a channel points at, where none is named. Nothing that is declared is needed for it.
+/// Finds a record in a release; in the one that a channel points at, where none is named. Nothing
+/// that is declared is needed for it.
 ///
 /// # Errors
 /// `Config`, when there is no such record; `Store`, when the release cannot be read.
-pub async fn locate(releases: Releases, channel: String, release: Option<ReleaseId>, record_id: RecordId) -> Result<LocatedRecord> {
+pub async fn locate(
+    releases: Releases,
+    channel: String,
+    release: Option<ReleaseId>,
+    record_id: RecordId,
+) -> Result<LocatedRecord> {
     let manifest = manifest_of(&releases, &channel, release).await?;
     let (part, record, pointers) = find(&releases, &manifest, &record_id).await?;
-    Ok(LocatedRecord { manifest, part, record, pointers })
+    Ok(LocatedRecord {
+        manifest,
+        part,
+        record,
+        pointers,
+    })
 }
 
 /// Follows a record back to its bytes and makes it again from them.
 ///
 /// # Errors
 /// `Config`, when there is no such record; `Store`, when the release or a snapshot cannot be read.
-pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option<&ReleaseId>) -> Result<TraceReport> {
-    let located = locate(settings.releases.clone(), settings.channel.clone(), release.cloned(), record_id.clone()).await?;
+pub async fn trace(
+    settings: &RunSettings,
+    record_id: &RecordId,
+    release: Option<&ReleaseId>,
+) -> Result<TraceReport> {
+    let located = locate(
+        settings.releases.clone(),
+        settings.channel.clone(),
+        release.cloned(),
+        record_id.clone(),
+    )
+    .await?;
     trace_located(settings, located, record_id).await
 }
 
@@ -114,26 +142,65 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
 ///
 /// # Errors
 /// As there.
-pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, record_id: &RecordId) -> Result<TraceReport> {
-    let LocatedRecord { manifest, part, record, pointers } = located;
-    let found = FoundRecord { manifest: &manifest, part: &part, record_id, columns: &record, pointers: &pointers };
+pub async fn trace_located(
+    settings: &RunSettings,
+    located: LocatedRecord,
+    record_id: &RecordId,
+) -> Result<TraceReport> {
+    let LocatedRecord {
+        manifest,
+        part,
+        record,
+        pointers,
+    } = located;
+    let found = FoundRecord {
+        manifest: &manifest,
+        part: &part,
+        record_id,
+        columns: &record,
+        pointers: &pointers,
+    };
     let entry = entry_of(&found)?;
     let contract = settings.declarations.contracts.get(record_id.dataset_id());
-    let links = contract.map(|contract| links(contract, &record)).unwrap_or_default();
-    let derivations = contract.iter().flat_map(|contract| contract.derivations(&record));
-    let derivations = derivations.map(|(column, rule)| (column.to_owned(), rule.to_owned())).collect();
+    let links = contract
+        .map(|contract| links(contract, &record))
+        .unwrap_or_default();
+    let derivations = contract
+        .iter()
+        .flat_map(|contract| contract.derivations(&record));
+    let derivations = derivations
+        .map(|(column, rule)| (column.to_owned(), rule.to_owned()))
+        .collect();
     let made = MadeWith::of(settings, &manifest, entry).await;
     let mut at_hand = AtHand::new(settings, None);
-    let (made, Remade { mut replay, mut not_possible, missing, mut differences, mut notes }) = remade_by(settings, made, &found, &mut at_hand).await?;
+    let (
+        made,
+        Remade {
+            mut replay,
+            mut not_possible,
+            missing,
+            mut differences,
+            mut notes,
+        },
+    ) = remade_by(settings, made, &found, &mut at_hand).await?;
     if let Some(changed) = changed_part(&settings.releases, &manifest, &part).await? {
         differences.push(Difference::of_bytes(changed));
         (replay, not_possible) = (Replay::Mismatch, None);
     }
     notes.extend(open_interval(&record));
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
-    let sources = blocking(|| pointers.iter().map(|pointer| traced_source(declared, &at_hand, entry, pointer)).collect());
-    let not_possible = not_possible.or_else(|| reason_of(&missing).filter(|_| replay == Replay::NotPossible));
-    let differences: Vec<String> = differences.into_iter().map(|difference| difference.text).collect();
+    let sources = blocking(|| {
+        pointers
+            .iter()
+            .map(|pointer| traced_source(declared, &at_hand, entry, pointer))
+            .collect()
+    });
+    let not_possible =
+        not_possible.or_else(|| reason_of(&missing).filter(|_| replay == Replay::NotPossible));
+    let differences: Vec<String> = differences
+        .into_iter()
+        .map(|difference| difference.text)
+        .collect();
     Ok(TraceReport {
         record_id: record_id.to_string(),
         dataset_id: record_id.dataset_id().to_owned(),
@@ -154,11 +221,18 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
     })
 }
 
-/// Explains the code in the bytes of a median that falls in an open-ended interval, which is another number than the bound.
+/// Explains the code in the bytes of a median that falls in an open-ended interval, which is
+/// another number than the bound.
 fn open_interval(record: &Map<String, Value>) -> Option<String> {
     let bound = record.get("bound").filter(|bound| !bound.is_null())?;
-    let side = record.get("bound_type").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-    Some(format!("the number in the bytes is the publisher's code for an open-ended interval, not a figure: the median is {side} {bound}"))
+    let side = record
+        .get("bound_type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .replace('_', " ");
+    Some(format!(
+        "the number in the bytes is the publisher's code for an open-ended interval, not a figure: the median is {side} {bound}"
+    ))
 }
 
 /// What comes of making a record again.
@@ -176,19 +250,34 @@ pub(super) struct Remade {
 /// Makes a record that was found again from its bytes, with what is at hand.
 ///
 /// # Errors
-/// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record is.
-pub(super) async fn remade(settings: &RunSettings, found: &FoundRecord<'_>, at_hand: &mut AtHand) -> Result<Remade> {
+/// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record
+/// is.
+pub(super) async fn remade(
+    settings: &RunSettings,
+    found: &FoundRecord<'_>,
+    at_hand: &mut AtHand,
+) -> Result<Remade> {
     let made = MadeWith::of(settings, found.manifest, entry_of(found)?).await;
     Ok(remade_by(settings, made, found, at_hand).await?.1)
 }
 
-/// `made` is how the record's build is made again, or why that is lost; it comes back with the home in which the snapshots are.
-async fn remade_by(settings: &RunSettings, made: Result<MadeWith>, found: &FoundRecord<'_>, at_hand: &mut AtHand) -> Result<(Result<MadeWith>, Remade)> {
+/// `made` is how the record's build is made again, or why that is lost; it comes back with the home
+/// in which the snapshots are.
+async fn remade_by(
+    settings: &RunSettings,
+    made: Result<MadeWith>,
+    found: &FoundRecord<'_>,
+    at_hand: &mut AtHand,
+) -> Result<(Result<MadeWith>, Remade)> {
     let entry = entry_of(found)?;
     let mut made = made;
-    // First what the record points to; the other inputs of its build only where it does not come out of these alone.
+    // First what the record points to; the other inputs of its build only where it does not come
+    // out of these alone.
     let remade = remade_with(settings, &mut made, found, at_hand, Inputs::PointedAt).await?;
-    if remade.replay == Replay::Match || !remade.missing.is_empty() || entry.inputs.iter().all(|input| at_hand.has(input)) {
+    if remade.replay == Replay::Match
+        || !remade.missing.is_empty()
+        || entry.inputs.iter().all(|input| at_hand.has(input))
+    {
         return Ok((made, remade));
     }
     let remade = remade_with(settings, &mut made, found, at_hand, Inputs::All).await?;
@@ -202,19 +291,41 @@ enum Inputs {
     All,
 }
 
-async fn remade_with(settings: &RunSettings, made: &mut Result<MadeWith>, found: &FoundRecord<'_>, at_hand: &mut AtHand, inputs: Inputs) -> Result<Remade> {
+async fn remade_with(
+    settings: &RunSettings,
+    made: &mut Result<MadeWith>,
+    found: &FoundRecord<'_>,
+    at_hand: &mut AtHand,
+    inputs: Inputs,
+) -> Result<Remade> {
     let entry = entry_of(found)?;
     // Of archives whose members have digests of their own.
     let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for pointer in found.pointers.iter().filter(|pointer| is_of_member(entry, pointer)) {
-        members.entry(pointer.source_id.clone()).or_default().extend(pointer.member.clone());
+    for pointer in found
+        .pointers
+        .iter()
+        .filter(|pointer| is_of_member(entry, pointer))
+    {
+        members
+            .entry(pointer.source_id.clone())
+            .or_default()
+            .extend(pointer.member.clone());
     }
     let is_needed = |input: &Snapshot| {
-        let is_pointed_at = members.contains_key(&input.source_id) || found.pointers.iter().any(|pointer| pointer.snapshot == input.sha256);
+        let is_pointed_at = members.contains_key(&input.source_id)
+            || found
+                .pointers
+                .iter()
+                .any(|pointer| pointer.snapshot == input.sha256);
         inputs == Inputs::All || is_pointed_at
     };
-    let declarations = &made.as_ref().map_or(settings, |made| &made.settings).declarations;
-    let needed: Vec<(&Snapshot, Need)> = needs(declarations, entry, &members).filter(|(input, _)| is_needed(input)).collect();
+    let declarations = &made
+        .as_ref()
+        .map_or(settings, |made| &made.settings)
+        .declarations;
+    let needed: Vec<(&Snapshot, Need)> = needs(declarations, entry, &members)
+        .filter(|(input, _)| is_needed(input))
+        .collect();
     at_hand.take(entry, needed.into_iter()).await?;
     if let Ok(made) = made {
         made.settings.home = at_hand.home().clone();
@@ -222,48 +333,91 @@ async fn remade_with(settings: &RunSettings, made: &mut Result<MadeWith>, found:
     blocking(|| remade_once(settings, made, found, at_hand))
 }
 
-fn remade_once(settings: &RunSettings, made: &Result<MadeWith>, found: &FoundRecord<'_>, at_hand: &AtHand) -> Result<Remade> {
+fn remade_once(
+    settings: &RunSettings,
+    made: &Result<MadeWith>,
+    found: &FoundRecord<'_>,
+    at_hand: &AtHand,
+) -> Result<Remade> {
     let entry = entry_of(found)?;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
     let is_all_there = at_hand.missing().is_empty() && at_hand.damaged().is_empty();
     let remake = |made: &MadeWith| {
         let mut notes = made.notes.clone();
-        let remade = if is_all_there { replay(made, entry, found, at_hand.elsewhere(), &mut notes) } else { Vec::new() };
+        let remade = if is_all_there {
+            replay(made, entry, found, at_hand.elsewhere(), &mut notes)
+        } else {
+            Vec::new()
+        };
         (remade, notes)
     };
     // Hashing the snapshots whole takes as long as making a record of them.
-    let (remade, damaged) = rayon::join(|| made.as_ref().map(remake), || damaged(declared, at_hand, entry, found.pointers));
+    let (remade, damaged) = rayon::join(
+        || made.as_ref().map(remake),
+        || damaged(declared, at_hand, entry, found.pointers),
+    );
     let mut differences = damaged?;
     differences.extend(at_hand.damaged().iter().cloned().map(Difference::of_bytes));
     let is_damaged = !differences.is_empty() || made.is_err();
     let (mut notes, mut not_possible) = (Vec::new(), None);
     match (made, remade) {
-        (Err(error), _) | (_, Err(error)) => differences.push(Difference::of_bytes(error.to_string())),
+        (Err(error), _) | (_, Err(error)) => {
+            differences.push(Difference::of_bytes(error.to_string()))
+        }
         (Ok(made), Ok((remade, noted))) => {
             notes = noted;
             // What is damaged is other than it was, whatever made it.
-            not_possible = made.not_held.clone().filter(|_| !remade.is_empty() && !is_damaged);
+            not_possible = made
+                .not_held
+                .clone()
+                .filter(|_| !remade.is_empty() && !is_damaged);
             differences.extend(remade);
         }
     }
     let missing = at_hand.missing().to_vec();
-    let replay = if missing.is_empty() || !differences.is_empty() { Replay::of(differences.is_empty(), not_possible.as_ref()) } else { Replay::NotPossible };
-    Ok(Remade { replay, not_possible, missing, differences, notes })
+    let replay = if missing.is_empty() || !differences.is_empty() {
+        Replay::of(differences.is_empty(), not_possible.as_ref())
+    } else {
+        Replay::NotPossible
+    };
+    Ok(Remade {
+        replay,
+        not_possible,
+        missing,
+        differences,
+        notes,
+    })
 }
 
 /// Why nothing can be said where snapshots are missing.
 pub(super) fn reason_of(missing: &[String]) -> Option<String> {
-    let shown = missing.iter().take(MOST_MISSING).cloned().collect::<Vec<_>>().join("; ");
+    let shown = missing
+        .iter()
+        .take(MOST_MISSING)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("; ");
     let others = missing.len().saturating_sub(MOST_MISSING);
-    (!missing.is_empty()).then(|| if others > 0 { format!("{shown}; and {others} more snapshots") } else { shown })
+    (!missing.is_empty()).then(|| {
+        if others > 0 {
+            format!("{shown}; and {others} more snapshots")
+        } else {
+            shown
+        }
+    })
 }
 
 /// The build that made a record.
 pub(super) fn entry_of<'a>(found: &FoundRecord<'a>) -> Result<&'a TaskEntry> {
-    found.manifest.tasks.get(&found.part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", found.part.task_id)))
+    found
+        .manifest
+        .tasks
+        .get(&found.part.task_id)
+        .ok_or_else(|| Error::store(format!("the manifest has no task {}", found.part.task_id)))
 }
 
-/// Fills the contract's links with a record's values. A link that needs a value the record lacks is left out.
+/// Fills the contract's links with a record's values. A link that needs a value the record lacks is
+/// left out.
 fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |column: &str| record.get(column)?.as_str();
     let value = |word: &str| match word {
@@ -281,7 +435,11 @@ fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, S
         }
         Some(url)
     };
-    contract.links.iter().filter_map(|(name, template)| Some((name.clone(), fill(template)?))).collect()
+    contract
+        .links
+        .iter()
+        .filter_map(|(name, template)| Some((name.clone(), fill(template)?)))
+        .collect()
 }
 
 /// The records that one filing fed: `pubdata trace ACCESSION_NUMBER`.
@@ -299,60 +457,119 @@ pub struct AccessionReport {
 ///
 /// # Errors
 /// `Config`, when no record names it; `Store`, when the release cannot be read.
-pub async fn trace_accession(settings: &RunSettings, manifest: Manifest, accession: AccessionNumber) -> Result<AccessionReport> {
+pub async fn trace_accession(
+    settings: &RunSettings,
+    manifest: Manifest,
+    accession: AccessionNumber,
+) -> Result<AccessionReport> {
     let text = accession.to_string();
     let mut records: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
     let contracts = contracts_of(settings, &manifest).await;
     for (dataset_id, dataset) in &manifest.datasets {
-        let Some(contract) = contracts.get(dataset_id) else { continue };
-        let columns: Vec<&str> = contract.columns.iter().filter(|column| column.type_name == "accession_number").map(|column| column.name.as_str()).collect();
+        let Some(contract) = contracts.get(dataset_id) else {
+            continue;
+        };
+        let columns: Vec<&str> = contract
+            .columns
+            .iter()
+            .filter(|column| column.type_name == "accession_number")
+            .map(|column| column.name.as_str())
+            .collect();
         for part in dataset.parts.iter().filter(|_| !columns.is_empty()) {
             let bytes = settings.releases.part(&manifest.release_id, part).await?;
             for column in &columns {
                 let found = store::record_ids_where(bytes.clone(), column, &text)?;
                 if !found.is_empty() {
-                    records.entry(dataset_id.clone()).or_default().entry((*column).to_owned()).or_default().extend(found);
+                    records
+                        .entry(dataset_id.clone())
+                        .or_default()
+                        .entry((*column).to_owned())
+                        .or_default()
+                        .extend(found);
                 }
             }
         }
     }
     if records.is_empty() {
-        return Err(Error::config(format!("no record of release {} is of filing {accession}", manifest.release_id))
-            .hint("only periodic reports feed figures; `--release` looks at another release"));
+        return Err(Error::config(format!(
+            "no record of release {} is of filing {accession}",
+            manifest.release_id
+        ))
+        .hint("only periodic reports feed figures; `--release` looks at another release"));
     }
-    Ok(AccessionReport { accession_number: accession, release_id: manifest.release_id, records })
+    Ok(AccessionReport {
+        accession_number: accession,
+        release_id: manifest.release_id,
+        records,
+    })
 }
 
 /// The part, the columns and the pointers of a record.
-async fn find(releases: &Releases, manifest: &Manifest, record_id: &RecordId) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
+async fn find(
+    releases: &Releases,
+    manifest: &Manifest,
+    record_id: &RecordId,
+) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
     let dataset = manifest.datasets.get(record_id.dataset_id()).ok_or_else(|| {
         let known: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
         Error::config(format!("release {} has no dataset `{}`; it has {}", manifest.release_id, record_id.dataset_id(), known.join(", ")))
             .hint("`--release` looks at another release, `pubdata releases list` shows which there are")
     })?;
-    let mut parts: Vec<&Part> = dataset.parts.iter().filter(|part| part.may_hold(record_id)).collect();
-    // Not every dataset is sorted by what its ids begin with: where a part's first and last say that it has the record, it most likely has.
+    let mut parts: Vec<&Part> = dataset
+        .parts
+        .iter()
+        .filter(|part| part.may_hold(record_id))
+        .collect();
+    // Not every dataset is sorted by what its ids begin with: where a part's first and last say
+    // that it has the record, it most likely has.
     parts.sort_by_key(|part| !part.spans(record_id));
     for part in parts {
-        if let Some((record, pointers)) = releases.find_record(&manifest.release_id, part, record_id).await? {
+        if let Some((record, pointers)) = releases
+            .find_record(&manifest.release_id, part, record_id)
+            .await?
+        {
             return Ok((part.clone(), record, pointers));
         }
     }
-    let hint =
-        "ids stand in the column record_id of each part and in the provenance of each answer; a quarantined record has one of dataset pubdata.quarantine";
-    Err(Error::config(format!("release {} has no record `{record_id}`", manifest.release_id)).hint(hint))
+    let hint = "ids stand in the column record_id of each part and in the provenance of each answer; a quarantined record has one of dataset pubdata.quarantine";
+    Err(Error::config(format!(
+        "release {} has no record `{record_id}`",
+        manifest.release_id
+    ))
+    .hint(hint))
 }
 
 /// Snapshots of the record whose bytes are not those that were fetched.
-fn damaged(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<Difference>> {
+fn damaged(
+    settings: &RunSettings,
+    at_hand: &AtHand,
+    entry: &TaskEntry,
+    pointers: &[SourcePointer],
+) -> Result<Vec<Difference>> {
     let mut differences = Vec::new();
-    let mut members: Vec<&SourcePointer> = pointers.iter().filter(|pointer| is_of_member(entry, pointer)).collect();
+    let mut members: Vec<&SourcePointer> = pointers
+        .iter()
+        .filter(|pointer| is_of_member(entry, pointer))
+        .collect();
     members.dedup_by_key(|pointer| (pointer.snapshot, &pointer.member));
-    for pointer in members.into_iter().filter(|pointer| snapshot_of(entry, pointer).is_some_and(|snapshot| at_hand.has(snapshot))) {
-        differences.extend(damage_of_member(settings, &Snapshots::look(at_hand.home()), entry, pointer));
+    for pointer in members
+        .into_iter()
+        .filter(|pointer| snapshot_of(entry, pointer).is_some_and(|snapshot| at_hand.has(snapshot)))
+    {
+        differences.extend(damage_of_member(
+            settings,
+            &Snapshots::look(at_hand.home()),
+            entry,
+            pointer,
+        ));
     }
     // What came from the store was looked at on its way.
-    for snapshot in entry.inputs.iter().filter(|input| at_hand.is_own(input) && pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
+    for snapshot in entry.inputs.iter().filter(|input| {
+        at_hand.is_own(input)
+            && pointers
+                .iter()
+                .any(|pointer| pointer.snapshot == input.sha256)
+    }) {
         differences.extend(at_hand.own().damage(snapshot)?);
     }
     Ok(differences.into_iter().map(Difference::of_bytes).collect())
@@ -360,53 +577,121 @@ fn damaged(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, pointers
 
 /// Whether a pointer carries the digest of its member, not of the archive.
 fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
-    pointer.member.is_some() && !entry.inputs.iter().any(|input| input.sha256 == pointer.snapshot)
+    pointer.member.is_some()
+        && !entry
+            .inputs
+            .iter()
+            .any(|input| input.sha256 == pointer.snapshot)
 }
 
 /// The snapshot a pointer points into.
-pub(super) fn snapshot_of<'a>(entry: &'a TaskEntry, pointer: &SourcePointer) -> Option<&'a Snapshot> {
+pub(super) fn snapshot_of<'a>(
+    entry: &'a TaskEntry,
+    pointer: &SourcePointer,
+) -> Option<&'a Snapshot> {
     let is_its_source = |input: &&Snapshot| input.source_id == pointer.source_id;
-    let exact = entry.inputs.iter().filter(is_its_source).find(|input| input.sha256 == pointer.snapshot);
-    exact.or_else(|| entry.inputs.iter().filter(is_its_source).find(|_| pointer.member.is_some()))
+    let exact = entry
+        .inputs
+        .iter()
+        .filter(is_its_source)
+        .find(|input| input.sha256 == pointer.snapshot);
+    exact.or_else(|| {
+        entry
+            .inputs
+            .iter()
+            .filter(is_its_source)
+            .find(|_| pointer.member.is_some())
+    })
 }
 
 /// Says how a member's bytes differ from those the record was made from; nothing when they do not.
-fn damage_of_member(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointer: &SourcePointer) -> Option<String> {
+fn damage_of_member(
+    settings: &RunSettings,
+    snapshots: &Snapshots,
+    entry: &TaskEntry,
+    pointer: &SourcePointer,
+) -> Option<String> {
     let (member, snapshot) = (pointer.member.as_deref()?, snapshot_of(entry, pointer)?);
     let (_, source) = settings.declarations.source(&pointer.source_id)?;
     let read = || {
-        let archive = decode::Archive::open(&snapshots.path(snapshot), member, source.max_member_bytes)?;
-        let found = archive.member(member).ok_or_else(|| Error::format(format!("{} has no member `{member}`", snapshot.url)))?;
+        let archive =
+            decode::Archive::open(&snapshots.path(snapshot), member, source.max_member_bytes)?;
+        let found = archive
+            .member(member)
+            .ok_or_else(|| Error::format(format!("{} has no member `{member}`", snapshot.url)))?;
         let mut content = Vec::new();
-        archive.read(found, &mut content).map(|()| pointer.snapshot.same_of(&content))
+        archive
+            .read(found, &mut content)
+            .map(|()| pointer.snapshot.same_of(&content))
     };
     match read() {
         Ok(digest) if digest == pointer.snapshot => None,
-        Ok(digest) => Some(format!("member `{member}` has the digest {digest}, and the record was made from {}", pointer.snapshot)),
+        Ok(digest) => Some(format!(
+            "member `{member}` has the digest {digest}, and the record was made from {}",
+            pointer.snapshot
+        )),
         Err(error) => Some(error.to_string()),
     }
 }
 
-fn traced_source(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, pointer: &SourcePointer) -> TracedSource {
+fn traced_source(
+    settings: &RunSettings,
+    at_hand: &AtHand,
+    entry: &TaskEntry,
+    pointer: &SourcePointer,
+) -> TracedSource {
     let snapshot = snapshot_of(entry, pointer);
-    let path = snapshot.filter(|snapshot| at_hand.has(snapshot)).map(|snapshot| Snapshots::look(at_hand.home()).path(snapshot));
-    let max_bytes = settings.declarations.source(&pointer.source_id).map_or(u64::MAX, |(_, source)| source.max_bytes);
-    let bytes = path.and_then(|path| decode::read_range(&path, pointer.member.as_deref(), pointer.offset, pointer.length, max_bytes).ok());
+    let path = snapshot
+        .filter(|snapshot| at_hand.has(snapshot))
+        .map(|snapshot| Snapshots::look(at_hand.home()).path(snapshot));
+    let max_bytes = settings
+        .declarations
+        .source(&pointer.source_id)
+        .map_or(u64::MAX, |(_, source)| source.max_bytes);
+    let bytes = path.and_then(|path| {
+        decode::read_range(
+            &path,
+            pointer.member.as_deref(),
+            pointer.offset,
+            pointer.length,
+            max_bytes,
+        )
+        .ok()
+    });
     TracedSource {
         pointer: pointer.clone(),
-        url: snapshot.map(|snapshot| snapshot.url.clone()).unwrap_or_default(),
-        source_version: snapshot.map(|snapshot| snapshot.source_version.clone()).unwrap_or_default(),
-        source_date: snapshot.map(|snapshot| snapshot.source_date.clone()).unwrap_or_default(),
-        obtained: snapshot.map(|snapshot| snapshot.obtained).unwrap_or_default(),
+        url: snapshot
+            .map(|snapshot| snapshot.url.clone())
+            .unwrap_or_default(),
+        source_version: snapshot
+            .map(|snapshot| snapshot.source_version.clone())
+            .unwrap_or_default(),
+        source_date: snapshot
+            .map(|snapshot| snapshot.source_date.clone())
+            .unwrap_or_default(),
+        obtained: snapshot
+            .map(|snapshot| snapshot.obtained)
+            .unwrap_or_default(),
         mirror: snapshot.and_then(|snapshot| snapshot.mirror.clone()),
-        path: snapshot.map(|snapshot| at_hand.place(snapshot)).unwrap_or_default(),
+        path: snapshot
+            .map(|snapshot| at_hand.place(snapshot))
+            .unwrap_or_default(),
         text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }
 }
 
 /// Hashes a part and says how it differs from the manifest; nothing when it does not.
-async fn changed_part(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Option<String>> {
+async fn changed_part(
+    releases: &Releases,
+    manifest: &Manifest,
+    part: &Part,
+) -> Result<Option<String>> {
     let bytes = releases.part(&manifest.release_id, part).await?;
     let digest = blocking(|| Digest::of(&bytes));
-    Ok((digest != part.sha256).then(|| format!("part {} has the SHA-256 {digest}, and the manifest says {}", part.path, part.sha256)))
+    Ok((digest != part.sha256).then(|| {
+        format!(
+            "part {} has the SHA-256 {digest}, and the manifest says {}",
+            part.path, part.sha256
+        )
+    }))
 }

@@ -1,4 +1,5 @@
-//! Checks that a release and its snapshots are the bytes that were published and fetched, or that building again gives the same release.
+//! Checks that a release and its snapshots are the bytes that were published and fetched, or that
+//! building again gives the same release.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,8 @@ pub struct VerifyReport {
     pub snapshots: usize,
     /// Texts of declarations and contracts that were hashed; 0 for a release of an earlier version.
     pub declarations: usize,
-    /// What of the release is missing, and what of it or of its snapshots is changed; empty when all is well.
+    /// What of the release is missing, and what of it or of its snapshots is changed; empty when
+    /// all is well.
     pub problems: Vec<String>,
     /// Snapshots that are neither in the home nor in the store: of their bytes nothing can be said.
     pub missing: Vec<String>,
@@ -61,15 +63,24 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
     }
 }
 
-/// Compares what the manifest says of each part with its bytes, and hashes every snapshot, declaration and companion of a release again.
+/// Compares what the manifest says of each part with its bytes, and hashes every snapshot,
+/// declaration and companion of a release again.
 ///
 /// # Errors
 /// `Store`, when the manifest itself cannot be read or was changed.
 pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
     let manifest = manifest(settings, release).await?;
     let mut problems = part_claims::contradictions(settings, &manifest).await;
-    let parts = manifest.datasets.values().map(|dataset| dataset.parts.len()).sum();
-    let mut inputs: Vec<&pubdata_core::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
+    let parts = manifest
+        .datasets
+        .values()
+        .map(|dataset| dataset.parts.len())
+        .sum();
+    let mut inputs: Vec<&pubdata_core::provenance::Snapshot> = manifest
+        .tasks
+        .values()
+        .flat_map(|task| &task.inputs)
+        .collect();
     // Equal bytes of several addresses are several files.
     inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
@@ -83,15 +94,31 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
         }
     }
     for digest in &manifest.declarations {
-        problems.extend(settings.releases.text(&manifest.release_id, digest).await.err().map(|error| error.to_string()));
+        problems.extend(
+            settings
+                .releases
+                .text(&manifest.release_id, digest)
+                .await
+                .err()
+                .map(|error| error.to_string()),
+        );
     }
     problems.extend(settings.releases.companion_problems(&manifest).await?);
     let declarations = manifest.declarations.len();
     let snapshots = inputs.len() - missing.len() - unreadable.len();
-    Ok(VerifyReport { snapshots, release_id: manifest.release_id, parts, declarations, problems, missing, unreadable })
+    Ok(VerifyReport {
+        snapshots,
+        release_id: manifest.release_id,
+        parts,
+        declarations,
+        problems,
+        missing,
+        unreadable,
+    })
 }
 
-/// Builds a release again from its snapshots and its own declarations, in a scratch folder, and compares.
+/// Builds a release again from its snapshots and its own declarations, in a scratch folder, and
+/// compares.
 ///
 /// # Errors
 /// As building does: `Format`, `Contract`, `Store`.
@@ -111,13 +138,19 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
     };
     for (task_id, entry) in &manifest.tasks {
         let (missing, damaged) = (at_hand.missing().len(), at_hand.damaged().len());
-        at_hand.take(entry, entry.inputs.iter().map(|input| (input, Need::Whole))).await?;
+        at_hand
+            .take(entry, entry.inputs.iter().map(|input| (input, Need::Whole)))
+            .await?;
         if let Some(reason) = reason_of(&at_hand.missing()[missing..]) {
             report.not_possible.insert(task_id.clone(), reason);
             continue;
         }
         if at_hand.damaged().len() > damaged {
-            report.differences.extend(at_hand.damaged()[damaged..].iter().map(|text| format!("{task_id}: {text}")));
+            report.differences.extend(
+                at_hand.damaged()[damaged..]
+                    .iter()
+                    .map(|text| format!("{task_id}: {text}")),
+            );
             continue;
         }
         let mut made = match MadeWith::of(settings, &manifest, entry).await {
@@ -131,12 +164,26 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         if !made.notes.is_empty() {
             report.notes.insert(task_id.clone(), made.notes.clone());
         }
-        match (built_again(&made.settings, task_id, entry, manifest.is_sample_build(entry), None, &scratch), made.not_held) {
+        match (
+            built_again(
+                &made.settings,
+                task_id,
+                entry,
+                manifest.is_sample_build(entry),
+                None,
+                &scratch,
+            ),
+            made.not_held,
+        ) {
             (Ok(staged), reason) => {
                 contributions.push(Contribution::Built(staged));
                 not_held.extend(reason.map(|reason| (task_id.as_str(), reason)));
             }
-            (Err(error), Some(reason)) if error.kind() != ErrorKind::Store => drop(report.not_possible.insert(task_id.clone(), format!("{reason} ({error})"))),
+            (Err(error), Some(reason)) if error.kind() != ErrorKind::Store => drop(
+                report
+                    .not_possible
+                    .insert(task_id.clone(), format!("{reason} ({error})")),
+            ),
             (Err(error), _) => return Err(error),
         }
     }
@@ -144,21 +191,48 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         // A release is composed against its own empty store, so that nothing is carried over.
         let releases = store::Releases::open(&scratch, None)?;
         let contracts = contracts_of(settings, &manifest).await;
-        let (is_sample, run_id, published_at) = (manifest.is_sample, &manifest.run_id, &manifest.published_at);
-        let prepared = publish::prepare(&releases, &contracts, &settings.channel, contributions, is_sample, run_id, published_at).await?;
+        let (is_sample, run_id, published_at) =
+            (manifest.is_sample, &manifest.run_id, &manifest.published_at);
+        let prepared = publish::prepare(
+            &releases,
+            &contracts,
+            &settings.channel,
+            contributions,
+            is_sample,
+            run_id,
+            published_at,
+        )
+        .await?;
         // Who made it is part of the id.
-        let rebuilt = Manifest { pubdata_version: manifest.pubdata_version.clone(), ..prepared.manifest().clone() };
-        for (task_id, entry) in manifest.tasks.iter().filter(|(task_id, _)| rebuilt.tasks.contains_key(*task_id)) {
+        let rebuilt = Manifest {
+            pubdata_version: manifest.pubdata_version.clone(),
+            ..prepared.manifest().clone()
+        };
+        for (task_id, entry) in manifest
+            .tasks
+            .iter()
+            .filter(|(task_id, _)| rebuilt.tasks.contains_key(*task_id))
+        {
             let others = differences(&manifest, &rebuilt, task_id, entry);
-            match not_held.get(task_id.as_str()).filter(|_| !others.is_empty()) {
-                Some(reason) => drop(report.not_possible.insert(task_id.clone(), format!("{reason} ({})", others.join("; ")))),
+            match not_held
+                .get(task_id.as_str())
+                .filter(|_| !others.is_empty())
+            {
+                Some(reason) => drop(
+                    report
+                        .not_possible
+                        .insert(task_id.clone(), format!("{reason} ({})", others.join("; "))),
+                ),
                 None => report.differences.extend(others),
             }
         }
         report.rebuilt_id = Some(rebuilt.derive_release_id());
     }
     let is_same = report.rebuilt_id.as_ref() == Some(&manifest.release_id);
-    report.replay = match (report.differences.is_empty(), report.not_possible.is_empty()) {
+    report.replay = match (
+        report.differences.is_empty(),
+        report.not_possible.is_empty(),
+    ) {
         (true, true) if is_same => Replay::Match,
         (true, false) => Replay::NotPossible,
         _ => Replay::Mismatch,
@@ -168,31 +242,56 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
 }
 
 /// What of a task comes out otherwise.
-fn differences<'m>(manifest: &'m Manifest, rebuilt: &'m Manifest, task_id: &str, entry: &TaskEntry) -> Vec<String> {
+fn differences<'m>(
+    manifest: &'m Manifest,
+    rebuilt: &'m Manifest,
+    task_id: &str,
+    entry: &TaskEntry,
+) -> Vec<String> {
     let mut differences = Vec::new();
     let parts = |manifest: &'m Manifest| -> BTreeMap<&'m str, &'m Part> {
-        let parts = manifest.datasets.values().flat_map(|dataset| &dataset.parts);
-        parts.filter(|part| part.task_id == task_id).map(|part| (part.path.as_str(), part)).collect()
+        let parts = manifest
+            .datasets
+            .values()
+            .flat_map(|dataset| &dataset.parts);
+        parts
+            .filter(|part| part.task_id == task_id)
+            .map(|part| (part.path.as_str(), part))
+            .collect()
     };
     let (before, again) = (parts(manifest), parts(rebuilt));
     for (path, part) in &before {
         match again.get(path) {
             None => differences.push(format!("{path} is not made again")),
-            Some(again) if again.sha256 != part.sha256 => differences.push(format!("{path} comes out with other bytes")),
+            Some(again) if again.sha256 != part.sha256 => {
+                differences.push(format!("{path} comes out with other bytes"))
+            }
             Some(again) if again != part => {
                 differences.push(format!("{path} has the same bytes, and the manifest says otherwise of it: counts, notes or keys"));
             }
             Some(_) => {}
         }
     }
-    differences.extend(again.keys().filter(|path| !before.contains_key(*path)).map(|path| format!("{path} is made, and the release has none")));
-    if rebuilt.tasks.get(task_id).is_none_or(|again| again.source_rows != entry.source_rows) {
-        differences.push(format!("what became of the rows that {task_id} read comes out otherwise"));
+    differences.extend(
+        again
+            .keys()
+            .filter(|path| !before.contains_key(*path))
+            .map(|path| format!("{path} is made, and the release has none")),
+    );
+    if rebuilt
+        .tasks
+        .get(task_id)
+        .is_none_or(|again| again.source_rows != entry.source_rows)
+    {
+        differences.push(format!(
+            "what became of the rows that {task_id} read comes out otherwise"
+        ));
     }
     differences
 }
 
-/// Builds a task again with the declarations of some settings, and stages it in `scratch`. What is as in `previous` may be carried over from there.
+/// Builds a task again with the declarations of some settings, and stages it in `scratch`. What is
+/// as in `previous` may be carried over from there.
 ///
 /// # Errors
 /// As building does.
@@ -205,11 +304,32 @@ pub(crate) fn built_again(
     scratch: &Home,
 ) -> Result<publish::StagedBuild> {
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
-    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
-    let output = build(settings, declaration, entry.partition.values().next().cloned(), entry, None)?;
+    let declaration = declaration.ok_or_else(|| {
+        Error::config(format!(
+            "pipeline {} is no longer declared",
+            entry.pipeline_id
+        ))
+    })?;
+    let output = build(
+        settings,
+        declaration,
+        entry.partition.values().next().cloned(),
+        entry,
+        None,
+    )?;
     let division = output.division();
     let previous = previous.filter(|_| division == Division::Shards);
-    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous, observer: None, division, against: None };
+    let in_units = TaskInUnits {
+        settings,
+        declaration,
+        task_id,
+        entry,
+        is_sample,
+        previous,
+        observer: None,
+        division,
+        against: None,
+    };
     Ok(in_units.stage(scratch, output, None)?.staged)
 }
 
@@ -243,9 +363,18 @@ mod tests {
 
     #[test]
     fn whatever_of_a_part_is_hashed_is_told_when_it_comes_out_otherwise() {
-        let before = manifest(&json!([part("a", "one", json!({})), part("b", "two", json!({"out_of_range": 1})), part("c", "three", json!({}))]));
-        let rebuilt = manifest(&json!([part("a", "other", json!({})), part("b", "two", json!({"unknown_category": 1})), part("d", "four", json!({}))]));
-        let told = |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
+        let before = manifest(&json!([
+            part("a", "one", json!({})),
+            part("b", "two", json!({"out_of_range": 1})),
+            part("c", "three", json!({}))
+        ]));
+        let rebuilt = manifest(&json!([
+            part("a", "other", json!({})),
+            part("b", "two", json!({"unknown_category": 1})),
+            part("d", "four", json!({}))
+        ]));
+        let told =
+            |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
         let expected = [
             "a comes out with other bytes",
             "b has the same bytes, and the manifest says otherwise of it: counts, notes or keys",

@@ -1,5 +1,5 @@
-//! Why records are others in a later release: each build is made again with one of what it was made from exchanged at a time, and the records that become
-//! others with it are those that it changed.
+//! Why records are others in a later release: each build is made again with one of what it was made
+//! from exchanged at a time, and the records that become others with it are those that it changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,8 +12,8 @@ use pubdata_build::publish::StagedBuild;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_store::{
-    Cause, CausedChanges, Causes, DatasetDiff, Home, Manifest, Part, PartRows, RecordCause, RecordChange, RecordWhy, ReleaseDiff, TaskEntry, changed_inputs,
-    changes_of_records,
+    Cause, CausedChanges, Causes, DatasetDiff, Home, Manifest, Part, PartRows, RecordCause,
+    RecordChange, RecordWhy, ReleaseDiff, TaskEntry, changed_inputs, changes_of_records,
 };
 
 /// A build as a release made it.
@@ -29,13 +29,15 @@ impl Made<'_> {
     }
 }
 
-/// What was exchanged from one version of a build to the next: more than one thing, where a build with one of them alone cannot be made.
+/// What was exchanged from one version of a build to the next: more than one thing, where a build
+/// with one of them alone cannot be made.
 type Step = Vec<RecordCause>;
 
 /// What a step changed in a part; none where it is the only one, and changed what is not the same.
 type StepChanges = (Step, Option<HashMap<String, Option<RecordChange>>>);
 
-/// The versions of a build between that of the earlier release and that of the later, with what was exchanged from each to the next.
+/// The versions of a build between that of the earlier release and that of the later, with what was
+/// exchanged from each to the next.
 #[derive(Default)]
 struct Chain {
     /// One more than there are builds.
@@ -48,60 +50,118 @@ struct Chain {
 
 impl Chain {
     fn of_one(step: Step, reason: Option<String>) -> Self {
-        Self { steps: vec![step], reason, ..Self::default() }
+        Self {
+            steps: vec![step],
+            reason,
+            ..Self::default()
+        }
     }
 }
 
-/// Compares two releases as [`pubdata_store::diff`] does, and says why each record that is not the same became another. Of a build of which one thing changed
-/// nothing is built; of one of which more did, it is built once less than there are such things.
+/// Compares two releases as [`pubdata_store::diff`] does, and says why each record that is not the
+/// same became another. Of a build of which one thing changed nothing is built; of one of which
+/// more did, it is built once less than there are such things.
 ///
 /// # Errors
-/// As there, and `Store`, when the folder to build in cannot be made or a part that was built cannot be read. That a build cannot be made is told in its
-/// place.
-pub async fn explained_diff(settings: &RunSettings, (old, new): (&Manifest, &Manifest), max_examples: usize, only: &[String]) -> Result<ReleaseDiff> {
+/// As there, and `Store`, when the folder to build in cannot be made or a part that was built
+/// cannot be read. That a build cannot be made is told in its place.
+pub async fn explained_diff(
+    settings: &RunSettings,
+    (old, new): (&Manifest, &Manifest),
+    max_examples: usize,
+    only: &[String],
+) -> Result<ReleaseDiff> {
     let mut diff = pubdata_store::diff(&settings.releases, (old, new), max_examples, only).await?;
-    let task_ids: BTreeSet<String> = diff.datasets.values().flat_map(|dataset| dataset.tasks.iter().cloned()).collect();
-    let mut counted: BTreeMap<String, BTreeMap<Causes, CausedChanges>> = diff.datasets.keys().map(|id| (id.clone(), BTreeMap::new())).collect();
+    let task_ids: BTreeSet<String> = diff
+        .datasets
+        .values()
+        .flat_map(|dataset| dataset.tasks.iter().cloned())
+        .collect();
+    let mut counted: BTreeMap<String, BTreeMap<Causes, CausedChanges>> = diff
+        .datasets
+        .keys()
+        .map(|id| (id.clone(), BTreeMap::new()))
+        .collect();
     let mut not_told_apart = BTreeMap::new();
     for task_id in task_ids {
         let chain = chain(settings, old, new, &task_id).await?;
         if let Some(reason) = &chain.reason {
             not_told_apart.insert(task_id.clone(), reason.clone());
         }
-        for (dataset_id, dataset) in diff.datasets.iter_mut().filter(|(_, dataset)| dataset.tasks.contains(&task_id)) {
-            let explained = Explained { settings, old, new, task_id: &task_id, chain: &chain };
-            explained.count(dataset_id, dataset, counted.entry(dataset_id.clone()).or_default()).await.context(|| dataset_id.clone())?;
+        for (dataset_id, dataset) in diff
+            .datasets
+            .iter_mut()
+            .filter(|(_, dataset)| dataset.tasks.contains(&task_id))
+        {
+            let explained = Explained {
+                settings,
+                old,
+                new,
+                task_id: &task_id,
+                chain: &chain,
+            };
+            explained
+                .count(
+                    dataset_id,
+                    dataset,
+                    counted.entry(dataset_id.clone()).or_default(),
+                )
+                .await
+                .context(|| dataset_id.clone())?;
         }
         chain.scratch.iter().try_for_each(Home::remove)?;
     }
     for (dataset_id, dataset) in &mut diff.datasets {
-        dataset.why = counted.remove(dataset_id).map(|counts| counts.into_values().collect());
+        dataset.why = counted
+            .remove(dataset_id)
+            .map(|counts| counts.into_values().collect());
     }
     diff.not_told_apart = Some(not_told_apart);
     Ok(diff)
 }
 
 /// Makes the builds between two releases.
-async fn chain(settings: &RunSettings, old: &Manifest, new: &Manifest, task_id: &str) -> Result<Chain> {
+async fn chain(
+    settings: &RunSettings,
+    old: &Manifest,
+    new: &Manifest,
+    task_id: &str,
+) -> Result<Chain> {
     let (before, after) = match (old.tasks.get(task_id), new.tasks.get(task_id)) {
-        (Some(before), Some(after)) => (Made { manifest: old, entry: before }, Made { manifest: new, entry: after }),
+        (Some(before), Some(after)) => (
+            Made {
+                manifest: old,
+                entry: before,
+            },
+            Made {
+                manifest: new,
+                entry: after,
+            },
+        ),
         (None, _) => return Ok(Chain::of_one(vec![RecordCause::TaskAdded], None)),
         (_, None) => return Ok(Chain::of_one(vec![RecordCause::TaskRemoved], None)),
     };
     let mut exchanged = exchanged(before.entry, after.entry);
-    let (not_ours_before, not_ours_after) = (not_ours(settings, before).await, not_ours(settings, after).await);
+    let (not_ours_before, not_ours_after) = (
+        not_ours(settings, before).await,
+        not_ours(settings, after).await,
+    );
     let is_ours = (not_ours_before.is_none(), not_ours_after.is_none());
     // Lists of one order and of another are the same code.
     if is_ours == (true, true) {
         exchanged.retain(|cause| *cause != RecordCause::Code);
     }
     if exchanged.is_empty() {
-        return Ok(Chain::of_one(exchanged, Some("nothing that decides what is built is known to have changed".to_owned())));
+        return Ok(Chain::of_one(
+            exchanged,
+            Some("nothing that decides what is built is known to have changed".to_owned()),
+        ));
     }
     if exchanged.len() == 1 {
         return Ok(Chain::of_one(exchanged, None));
     }
-    // Only the code of this program builds. What it is not the code of comes first, before all that is built, or last.
+    // Only the code of this program builds. What it is not the code of comes first, before all that
+    // is built, or last.
     match is_ours {
         (false, false) => return Ok(Chain::of_one(exchanged, not_ours_after)),
         (true, false) => exchanged.sort_by_key(|cause| *cause == RecordCause::Code),
@@ -112,17 +172,34 @@ async fn chain(settings: &RunSettings, old: &Manifest, new: &Manifest, task_id: 
 
 /// What two builds of a task were not both made from; code is the first.
 fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
-    let kinds = pubdata_store::causes_of_task(Some(before), Some(after)).into_iter().filter_map(|cause| match cause {
-        Cause::CodeChanged { .. } => Some(RecordCause::Code),
-        Cause::DeclarationChanged => Some(RecordCause::Declaration),
-        Cause::ContractsChanged => Some(RecordCause::Contract),
-        Cause::SourceChanged { .. } | Cause::SampleChanged | Cause::DateChanged { .. } | Cause::InputsChanged => Some(RecordCause::SourceBytes),
-        // These decide no record.
-        Cause::LayoutEvidenceChanged | Cause::BecameStale { .. } | Cause::BecameFresh | Cause::TaskAdded | Cause::TaskRemoved => None,
-    });
+    let kinds = pubdata_store::causes_of_task(Some(before), Some(after))
+        .into_iter()
+        .filter_map(|cause| match cause {
+            Cause::CodeChanged { .. } => Some(RecordCause::Code),
+            Cause::DeclarationChanged => Some(RecordCause::Declaration),
+            Cause::ContractsChanged => Some(RecordCause::Contract),
+            Cause::SourceChanged { .. }
+            | Cause::SampleChanged
+            | Cause::DateChanged { .. }
+            | Cause::InputsChanged => Some(RecordCause::SourceBytes),
+            // These decide no record.
+            Cause::LayoutEvidenceChanged
+            | Cause::BecameStale { .. }
+            | Cause::BecameFresh
+            | Cause::TaskAdded
+            | Cause::TaskRemoved => None,
+        });
     let kinds: BTreeSet<RecordCause> = kinds.collect();
-    let in_turn = [RecordCause::Code, RecordCause::SourceBytes, RecordCause::Declaration, RecordCause::Contract];
-    in_turn.into_iter().filter(|kind| kinds.contains(kind)).collect()
+    let in_turn = [
+        RecordCause::Code,
+        RecordCause::SourceBytes,
+        RecordCause::Declaration,
+        RecordCause::Contract,
+    ];
+    in_turn
+        .into_iter()
+        .filter(|kind| kinds.contains(kind))
+        .collect()
 }
 
 /// Why this program cannot make a build again as it was made.
@@ -133,7 +210,13 @@ async fn not_ours(settings: &RunSettings, made: Made<'_>) -> Option<String> {
     }
 }
 
-async fn build_between(settings: &RunSettings, before: Made<'_>, after: Made<'_>, task_id: &str, exchanged: Step) -> Result<Chain> {
+async fn build_between(
+    settings: &RunSettings,
+    before: Made<'_>,
+    after: Made<'_>,
+    task_id: &str,
+    exchanged: Step,
+) -> Result<Chain> {
     let mut chain = Chain::default();
     let mut step = Step::new();
     let builds = exchanged.len() - 1;
@@ -149,7 +232,10 @@ async fn build_between(settings: &RunSettings, before: Made<'_>, after: Made<'_>
                 Ok(build) => chain.builds.push(build),
                 Err(error) => {
                     let what: Vec<&str> = so_far.iter().copied().map(words_of_cause).collect();
-                    chain.reason = Some(format!("with the other {} alone it cannot be built: {error}", what.join(" and ")));
+                    chain.reason = Some(format!(
+                        "with the other {} alone it cannot be built: {error}",
+                        what.join(" and ")
+                    ));
                     continue;
                 }
             }
@@ -180,8 +266,18 @@ async fn build_with(
     exchanged: &[RecordCause],
     scratch: &Home,
 ) -> Result<StagedBuild> {
-    let side = |cause: RecordCause| if exchanged.contains(&cause) { after } else { before };
-    let (sources, declared, contracts) = (side(RecordCause::SourceBytes), side(RecordCause::Declaration), side(RecordCause::Contract));
+    let side = |cause: RecordCause| {
+        if exchanged.contains(&cause) {
+            after
+        } else {
+            before
+        }
+    };
+    let (sources, declared, contracts) = (
+        side(RecordCause::SourceBytes),
+        side(RecordCause::Declaration),
+        side(RecordCause::Contract),
+    );
     let entry = TaskEntry {
         inputs: sources.entry.inputs.clone(),
         declaration_hash: declared.entry.declaration_hash,
@@ -191,15 +287,30 @@ async fn build_with(
         code_version: side(RecordCause::Code).entry.code_version.clone(),
         ..before.entry.clone()
     };
-    let texts = ((declared.manifest, declared.entry), (contracts.manifest, contracts.entry));
+    let texts = (
+        (declared.manifest, declared.entry),
+        (contracts.manifest, contracts.entry),
+    );
     let mut mixed = MadeWith::mixed(settings, texts.0, texts.1, &entry).await?;
     let mut at_hand = AtHand::new(settings, Some(scratch));
-    at_hand.take(&entry, entry.inputs.iter().map(|input| (input, Need::Whole))).await?;
+    at_hand
+        .take(
+            &entry,
+            entry.inputs.iter().map(|input| (input, Need::Whole)),
+        )
+        .await?;
     if let Some(reason) = reason_of(at_hand.missing()).or_else(|| reason_of(at_hand.damaged())) {
         return Err(Error::store(reason));
     }
     mixed.home = at_hand.home().clone();
-    built_again(&mixed, task_id, &entry, sources.is_sample(), Some(before.manifest), scratch)
+    built_again(
+        &mixed,
+        task_id,
+        &entry,
+        sources.is_sample(),
+        Some(before.manifest),
+        scratch,
+    )
 }
 
 /// A task whose records are explained.
@@ -212,13 +323,24 @@ struct Explained<'a> {
 }
 
 impl Explained<'_> {
-    /// Counts the records of a dataset by their causes, part by part, and says why its examples became others.
-    async fn count(&self, dataset_id: &str, dataset: &mut DatasetDiff, counts: &mut BTreeMap<Causes, CausedChanges>) -> Result<()> {
-        let mut examples: HashMap<String, &mut Option<RecordWhy>> =
-            dataset.examples.iter_mut().map(|example| (example.record_id.clone(), &mut example.why)).collect();
+    /// Counts the records of a dataset by their causes, part by part, and says why its examples
+    /// became others.
+    async fn count(
+        &self,
+        dataset_id: &str,
+        dataset: &mut DatasetDiff,
+        counts: &mut BTreeMap<Causes, CausedChanges>,
+    ) -> Result<()> {
+        let mut examples: HashMap<String, &mut Option<RecordWhy>> = dataset
+            .examples
+            .iter_mut()
+            .map(|example| (example.record_id.clone(), &mut example.why))
+            .collect();
         for (before, after) in pubdata_store::paired_parts(self.old, self.new, dataset_id) {
             // A part that another task made before is told with the one that makes it now.
-            let Some(part) = after.or(before).filter(|part| part.task_id == self.task_id) else { continue };
+            let Some(part) = after.or(before).filter(|part| part.task_id == self.task_id) else {
+                continue;
+            };
             if before.map(|part| part.sha256) == after.map(|part| part.sha256) {
                 continue;
             }
@@ -227,12 +349,27 @@ impl Explained<'_> {
             let columns = shared_columns(&old, &new);
             let steps = match before.filter(|before| before.task_id != part.task_id) {
                 Some(_) => vec![(vec![RecordCause::TaskRemoved, RecordCause::TaskAdded], None)],
-                None => self.changes(dataset_id, part, (before, &old), (after, &new), columns.as_deref()).await?,
+                None => {
+                    self.changes(
+                        dataset_id,
+                        part,
+                        (before, &old),
+                        (after, &new),
+                        columns.as_deref(),
+                    )
+                    .await?
+                }
             };
-            let changes = changes_of_records(old.as_ref(), new.as_ref(), &columns.unwrap_or_default())?;
+            let changes =
+                changes_of_records(old.as_ref(), new.as_ref(), &columns.unwrap_or_default())?;
             for (record_id, change) in &changes {
                 let causes = causes_of(&steps, record_id, *change);
-                let count = counts.entry(causes.clone()).or_insert_with(|| CausedChanges { causes: causes.clone(), ..CausedChanges::default() });
+                let count = counts
+                    .entry(causes.clone())
+                    .or_insert_with(|| CausedChanges {
+                        causes: causes.clone(),
+                        ..CausedChanges::default()
+                    });
                 match change {
                     Some(RecordChange::Added) => count.added += 1,
                     Some(RecordChange::Removed) => count.removed += 1,
@@ -240,7 +377,11 @@ impl Explained<'_> {
                     None => count.provenance_only += 1,
                 }
                 if let Some(why) = examples.get_mut(record_id) {
-                    let urls = if causes.causes.contains(&RecordCause::SourceBytes) { self.urls(record_id, [&old, &new])? } else { BTreeSet::new() };
+                    let urls = if causes.causes.contains(&RecordCause::SourceBytes) {
+                        self.urls(record_id, [&old, &new])?
+                    } else {
+                        BTreeSet::new()
+                    };
                     **why = Some(RecordWhy { causes, urls });
                 }
             }
@@ -248,7 +389,8 @@ impl Explained<'_> {
         Ok(())
     }
 
-    /// What each step changed in a part, as far as some columns go; those that both sides of the step have, where it is not in both releases.
+    /// What each step changed in a part, as far as some columns go; those that both sides of the
+    /// step have, where it is not in both releases.
     async fn changes(
         &self,
         dataset_id: &str,
@@ -258,7 +400,12 @@ impl Explained<'_> {
         columns: Option<&[String]>,
     ) -> Result<Vec<StepChanges>> {
         if self.chain.builds.is_empty() {
-            return Ok(self.chain.steps.iter().map(|step| (step.clone(), None)).collect());
+            return Ok(self
+                .chain
+                .steps
+                .iter()
+                .map(|step| (step.clone(), None))
+                .collect());
         }
         let mut changes = Vec::new();
         let (mut last_digest, mut last) = (before.map(|part| part.sha256), old.clone());
@@ -267,8 +414,15 @@ impl Explained<'_> {
                 Some(build) => self.built(build, dataset_id, part).await?,
                 None => (after.map(|part| part.sha256), new.clone()),
             };
-            let columns = columns.map(<[String]>::to_vec).or_else(|| shared_columns(&last, &next)).unwrap_or_default();
-            let changed = if digest == last_digest { HashMap::new() } else { changes_of_records(last.as_ref(), next.as_ref(), &columns)? };
+            let columns = columns
+                .map(<[String]>::to_vec)
+                .or_else(|| shared_columns(&last, &next))
+                .unwrap_or_default();
+            let changed = if digest == last_digest {
+                HashMap::new()
+            } else {
+                changes_of_records(last.as_ref(), next.as_ref(), &columns)?
+            };
             changes.push((step.clone(), Some(changed)));
             (last_digest, last) = (digest, next);
         }
@@ -276,9 +430,18 @@ impl Explained<'_> {
     }
 
     /// A part as a build between the releases has it.
-    async fn built(&self, build: &StagedBuild, dataset_id: &str, part: &Part) -> Result<(Option<Digest>, Option<PartRows>)> {
-        let staged = build.parts.iter().find(|staged| staged.dataset_id == dataset_id && staged.part.partition == part.partition);
-        let Some(staged) = staged else { return Ok((None, None)) };
+    async fn built(
+        &self,
+        build: &StagedBuild,
+        dataset_id: &str,
+        part: &Part,
+    ) -> Result<(Option<Digest>, Option<PartRows>)> {
+        let staged = build.parts.iter().find(|staged| {
+            staged.dataset_id == dataset_id && staged.part.partition == part.partition
+        });
+        let Some(staged) = staged else {
+            return Ok((None, None));
+        };
         let rows = match staged.is_carried {
             true => self.rows(self.old, Some(&staged.part)).await?,
             false => Some(PartRows::read(build.bytes(&staged.part)?)?),
@@ -288,30 +451,62 @@ impl Explained<'_> {
 
     async fn rows(&self, manifest: &Manifest, part: Option<&Part>) -> Result<Option<PartRows>> {
         let Some(part) = part else { return Ok(None) };
-        PartRows::read(self.settings.releases.part(&manifest.release_id, part).await?).context(|| format!("part {}", part.path)).map(Some)
+        PartRows::read(
+            self.settings
+                .releases
+                .part(&manifest.release_id, part)
+                .await?,
+        )
+        .context(|| format!("part {}", part.path))
+        .map(Some)
     }
 
     /// The files with other bytes that a record was taken from, before or after.
     fn urls(&self, record_id: &str, sides: [&Option<PartRows>; 2]) -> Result<BTreeSet<String>> {
-        let changed = changed_inputs(self.old.tasks.get(self.task_id), self.new.tasks.get(self.task_id));
+        let changed = changed_inputs(
+            self.old.tasks.get(self.task_id),
+            self.new.tasks.get(self.task_id),
+        );
         let mut source_ids = BTreeSet::new();
         for rows in sides.into_iter().flatten() {
-            source_ids.extend(rows.pointers_of(record_id)?.into_iter().map(|pointer| pointer.source_id));
+            source_ids.extend(
+                rows.pointers_of(record_id)?
+                    .into_iter()
+                    .map(|pointer| pointer.source_id),
+            );
         }
         let files = changed.iter().flat_map(|(from, to)| [*from, *to]).flatten();
-        Ok(files.filter(|file| source_ids.contains(&file.source_id)).map(|file| file.url.clone()).collect())
+        Ok(files
+            .filter(|file| source_ids.contains(&file.source_id))
+            .map(|file| file.url.clone())
+            .collect())
     }
 }
 
 /// The columns that two versions of a part both have; none where one has no such part.
 fn shared_columns(earlier: &Option<PartRows>, later: &Option<PartRows>) -> Option<Vec<String>> {
-    earlier.as_ref().zip(later.as_ref()).map(|(earlier, later)| earlier.columns_shared_with(later))
+    earlier
+        .as_ref()
+        .zip(later.as_ref())
+        .map(|(earlier, later)| earlier.columns_shared_with(later))
 }
 
-/// The causes of what became of a record: of each step that changed its values, or, where those are the same, what it points to.
+/// The causes of what became of a record: of each step that changed its values, or, where those are
+/// the same, what it points to.
 fn causes_of(steps: &[StepChanges], record_id: &str, change: Option<RecordChange>) -> Causes {
-    let is_of = |changed: &HashMap<String, Option<RecordChange>>| changed.get(record_id).is_some_and(|of_step| of_step.is_some() || change.is_none());
-    let of_record: Vec<&Step> = steps.iter().filter(|(_, changed)| changed.as_ref().is_none_or(is_of)).map(|(step, _)| step).collect();
+    let is_of = |changed: &HashMap<String, Option<RecordChange>>| {
+        changed
+            .get(record_id)
+            .is_some_and(|of_step| of_step.is_some() || change.is_none())
+    };
+    let of_record: Vec<&Step> = steps
+        .iter()
+        .filter(|(_, changed)| changed.as_ref().is_none_or(is_of))
+        .map(|(step, _)| step)
+        .collect();
     let is_told_apart = !of_record.is_empty() && of_record.iter().all(|step| step.len() == 1);
-    Causes { causes: of_record.into_iter().flatten().copied().collect(), is_told_apart }
+    Causes {
+        causes: of_record.into_iter().flatten().copied().collect(),
+        is_told_apart,
+    }
 }

@@ -1,10 +1,12 @@
-//! What came of a task's files: the snapshots its build is given, what is missing, and what needs attention. A file that did not come
-//! blocks its task only where the build cannot do without it.
+//! What came of a task's files: the snapshots its build is given, what is missing, and what needs
+//! attention. A file that did not come blocks its task only where the build cannot do without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::wanted::{Fetched, Wanted};
-use crate::reporting::findings::{CHANGED_UNSTATED, FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING};
+use crate::reporting::findings::{
+    CHANGED_UNSTATED, FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING,
+};
 use crate::reporting::plan::Problem;
 use crate::settings::RunSettings;
 use pubdata_core::error::Result;
@@ -25,27 +27,64 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// Sorts out what came of the files, each with whether the build needs it.
-    pub(crate) fn of(settings: &RunSettings, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) -> Result<Self> {
+    pub(crate) fn of(
+        settings: &RunSettings,
+        files: &[(Wanted, bool)],
+        fetched: &BTreeMap<String, Fetched>,
+        previous: &[Snapshot],
+    ) -> Result<Self> {
         let mut arrivals = Self::default();
         let mut incomplete: BTreeSet<&str> = BTreeSet::new();
-        for (Wanted { request, future_date, .. }, is_required) in files {
-            let source = settings.declarations.source(&request.source_id).map(|(_, source)| source);
+        for (
+            Wanted {
+                request,
+                future_date,
+                ..
+            },
+            is_required,
+        ) in files
+        {
+            let source = settings
+                .declarations
+                .source(&request.source_id)
+                .map(|(_, source)| source);
             let is_partial = source.is_some_and(|source| source.partial);
             let what = match &fetched[&request.url] {
                 Fetched::Snapshots(found) => {
-                    let labelled = |snapshot: &Snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() };
+                    let labelled = |snapshot: &Snapshot| Snapshot {
+                        source_version: request.source_version.clone(),
+                        ..snapshot.clone()
+                    };
                     arrivals.snapshots.extend(found.iter().map(labelled));
-                    arrivals.findings.extend(of_unknown_length(settings, found)?);
-                    arrivals.findings.extend(of_unstated_changes(settings, found)?);
-                    arrivals.findings.extend(of_future_dates(settings, request, future_date.as_deref(), found)?);
+                    arrivals
+                        .findings
+                        .extend(of_unknown_length(settings, found)?);
+                    arrivals
+                        .findings
+                        .extend(of_unstated_changes(settings, found)?);
+                    arrivals.findings.extend(of_future_dates(
+                        settings,
+                        request,
+                        future_date.as_deref(),
+                        found,
+                    )?);
                     continue;
                 }
                 Fetched::Absent if !is_required => {
-                    let was_there = |known: &Snapshot| known.source_id == request.source_id && known.keys == request.keys;
+                    let was_there = |known: &Snapshot| {
+                        known.source_id == request.source_id && known.keys == request.keys
+                    };
                     if previous.iter().any(was_there) {
                         let absence = absence(&settings.fetch.mirrors, &request.url, "file");
-                        let detail = format!("{}: {absence} any more, and the last build was made from it; published without it", request.url);
-                        arrivals.findings.push(SourceFinding::new(&request.source_id, OPTIONAL_FILE_MISSING, detail));
+                        let detail = format!(
+                            "{}: {absence} any more, and the last build was made from it; published without it",
+                            request.url
+                        );
+                        arrivals.findings.push(SourceFinding::new(
+                            &request.source_id,
+                            OPTIONAL_FILE_MISSING,
+                            detail,
+                        ));
                     }
                     continue;
                 }
@@ -64,11 +103,23 @@ impl Arrivals {
                 incomplete.insert(&request.source_id);
             }
             let stays = arrivals.take_earlier(settings, source, request)?;
-            let code = if *is_required { FILE_MISSING } else { OPTIONAL_FILE_MISSING };
-            arrivals.findings.push(SourceFinding::new(&request.source_id, code, format!("{}: {what}; {stays}", request.url)));
+            let code = if *is_required {
+                FILE_MISSING
+            } else {
+                OPTIONAL_FILE_MISSING
+            };
+            arrivals.findings.push(SourceFinding::new(
+                &request.source_id,
+                code,
+                format!("{}: {what}; {stays}", request.url),
+            ));
         }
         for source_id in incomplete {
-            if !arrivals.snapshots.iter().any(|snapshot| snapshot.source_id == source_id) {
+            if !arrivals
+                .snapshots
+                .iter()
+                .any(|snapshot| snapshot.source_id == source_id)
+            {
                 let message = format!("{source_id}: none of its files came");
                 arrivals.problems.push(Problem::missing(message));
             }
@@ -82,34 +133,67 @@ impl Arrivals {
     }
 
     /// Takes the file that came on an earlier night, and says so.
-    fn take_earlier(&mut self, settings: &RunSettings, source: Option<&Source>, request: &Request) -> Result<String> {
+    fn take_earlier(
+        &mut self,
+        settings: &RunSettings,
+        source: Option<&Source>,
+        request: &Request,
+    ) -> Result<String> {
         let snapshots = Snapshots::open(&settings.home)?;
         // Pages of another night do not fit together.
         let is_list = source.is_some_and(|source| source.pages.is_some());
-        let earlier = if is_list { None } else { snapshots.known(&request.source_id, &recorded_url(&request.url)?) };
-        Ok(match earlier.filter(|earlier| earlier.keys == request.keys) {
-            Some(earlier) => {
-                let stays = format!("the file of {} stays in use", earlier.source_date);
-                self.snapshots.push(Snapshot { source_version: request.source_version.clone(), ..earlier });
-                stays
-            }
-            None => "published without it".to_owned(),
-        })
+        let earlier = if is_list {
+            None
+        } else {
+            snapshots.known(&request.source_id, &recorded_url(&request.url)?)
+        };
+        Ok(
+            match earlier.filter(|earlier| earlier.keys == request.keys) {
+                Some(earlier) => {
+                    let stays = format!("the file of {} stays in use", earlier.source_date);
+                    self.snapshots.push(Snapshot {
+                        source_version: request.source_version.clone(),
+                        ..earlier
+                    });
+                    stays
+                }
+                None => "published without it".to_owned(),
+            },
+        )
     }
 }
 
-/// Reports files whose publisher dates them in the future, by the file's own date or by `stated`, that of the document that tells of it.
-fn of_future_dates(settings: &RunSettings, request: &Request, stated: Option<&str>, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
+/// Reports files whose publisher dates them in the future, by the file's own date or by `stated`,
+/// that of the document that tells of it.
+fn of_future_dates(
+    settings: &RunSettings,
+    request: &Request,
+    stated: Option<&str>,
+    found: &[Snapshot],
+) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let future_date = |snapshot: &Snapshot| {
-        let known = snapshots.known_url(&snapshot.source_id, &snapshot.url).filter(|known| known.snapshot.sha256 == snapshot.sha256);
-        known.and_then(|known| known.future_date).map(|date| (snapshot.url.clone(), date, snapshot.source_date.clone()))
+        let known = snapshots
+            .known_url(&snapshot.source_id, &snapshot.url)
+            .filter(|known| known.snapshot.sha256 == snapshot.sha256);
+        known
+            .and_then(|known| known.future_date)
+            .map(|date| (snapshot.url.clone(), date, snapshot.source_date.clone()))
     };
-    let used = || found.first().map_or_else(String::new, |snapshot| snapshot.source_date.clone());
-    let mut dates: Vec<(String, String, String)> = stated.map(|date| (request.url.clone(), date.to_owned(), used())).into_iter().collect();
+    let used = || {
+        found
+            .first()
+            .map_or_else(String::new, |snapshot| snapshot.source_date.clone())
+    };
+    let mut dates: Vec<(String, String, String)> = stated
+        .map(|date| (request.url.clone(), date.to_owned(), used()))
+        .into_iter()
+        .collect();
     dates.extend(found.iter().filter_map(future_date));
     let finding = |(url, date, used): (String, String, String)| {
-        let detail = format!("{url}: the publisher dates it {date}, which is in the future and does not count; {used} is used instead");
+        let detail = format!(
+            "{url}: the publisher dates it {date}, which is in the future and does not count; {used} is used instead"
+        );
         SourceFinding::new(&request.source_id, FUTURE_DATE, detail)
     };
     Ok(dates.into_iter().map(finding).collect())
@@ -119,8 +203,12 @@ fn of_future_dates(settings: &RunSettings, request: &Request, stated: Option<&st
 fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_contradicted = |snapshot: &&Snapshot| {
-        let known = snapshots.known_url(&snapshot.source_id, &snapshot.url).filter(|known| known.snapshot.sha256 == snapshot.sha256);
-        known.and_then(|known| known.stated).is_some_and(|stated| stated.is_contradicted)
+        let known = snapshots
+            .known_url(&snapshot.source_id, &snapshot.url)
+            .filter(|known| known.snapshot.sha256 == snapshot.sha256);
+        known
+            .and_then(|known| known.stated)
+            .is_some_and(|stated| stated.is_contradicted)
     };
     let finding = |snapshot: &Snapshot| {
         let detail = format!(
@@ -132,11 +220,16 @@ fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec
     Ok(found.iter().filter(is_contradicted).map(finding).collect())
 }
 
-/// Tells of files whose server says neither how long they are nor where they end, and whose own end proves nothing.
+/// Tells of files whose server says neither how long they are nor where they end, and whose own end
+/// proves nothing.
 fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_unknown = |snapshot: &&Snapshot| {
-        snapshots.known_url(&snapshot.source_id, &snapshot.url).is_some_and(|known| known.is_length_unknown && known.snapshot.sha256 == snapshot.sha256)
+        snapshots
+            .known_url(&snapshot.source_id, &snapshot.url)
+            .is_some_and(|known| {
+                known.is_length_unknown && known.snapshot.sha256 == snapshot.sha256
+            })
     };
     let told = |snapshot: &Snapshot| {
         let detail = format!(

@@ -1,4 +1,5 @@
-//! What files that a person imported count for at a run: when they stand, which builds they are in, and how they are told of.
+//! What files that a person imported count for at a run: when they stand, which builds they are in,
+//! and how they are told of.
 
 use super::listing::listed_files;
 use super::wanted::{Fetched, Wanted};
@@ -18,28 +19,50 @@ pub(crate) fn is_by_hand(settings: &RunSettings, source: &Source) -> bool {
 pub(super) fn fetched_by_hand(settings: &RunSettings, request: &Request) -> Result<Fetched> {
     let url = recorded_url(&request.url)?;
     let known = Snapshots::open(&settings.home)?.known(&request.source_id, &url);
-    Ok(known.map_or_else(|| Fetched::Failed(due_message(&request.source_id, &url)), |snapshot| Fetched::Snapshots(vec![snapshot])))
+    Ok(known.map_or_else(
+        || Fetched::Failed(due_message(&request.source_id, &url)),
+        |snapshot| Fetched::Snapshots(vec![snapshot]),
+    ))
 }
 
 pub(crate) fn due_message(source_id: &str, url: &str) -> String {
-    format!("a person fetches this file, because the site refuses programs: download {url} and run `pubdata import {source_id} FILE`")
+    format!(
+        "a person fetches this file, because the site refuses programs: download {url} and run `pubdata import {source_id} FILE`"
+    )
 }
 
-/// The files that persons have imported of those that a page lists, or what is to be done when there are none.
-pub(crate) fn listed_by_hand(settings: &RunSettings, source: &Source) -> Result<std::result::Result<Vec<Wanted>, String>> {
+/// The files that persons have imported of those that a page lists, or what is to be done when
+/// there are none.
+pub(crate) fn listed_by_hand(
+    settings: &RunSettings,
+    source: &Source,
+) -> Result<std::result::Result<Vec<Wanted>, String>> {
     let files = imported_files(&Snapshots::open(&settings.home)?, source)?;
-    Ok(if files.is_empty() { Err(listing_due_message(source)) } else { Ok(files) })
+    Ok(if files.is_empty() {
+        Err(listing_due_message(source))
+    } else {
+        Ok(files)
+    })
 }
 
 /// The newest files of each kind among those that persons have imported from a page.
 pub(crate) fn imported_files(snapshots: &Snapshots, source: &Source) -> Result<Vec<Wanted>> {
-    let by_hand = snapshots.known_of_source(&source.source_id)?.into_iter().filter(|snapshot| snapshot.obtained == Obtained::ByHand);
-    let links: Vec<String> = by_hand.map(|snapshot| snapshot.url).filter(|url| *url != source.url).collect();
+    let by_hand = snapshots
+        .known_of_source(&source.source_id)?
+        .into_iter()
+        .filter(|snapshot| snapshot.obtained == Obtained::ByHand);
+    let links: Vec<String> = by_hand
+        .map(|snapshot| snapshot.url)
+        .filter(|url| *url != source.url)
+        .collect();
     listed_files(source, &links)
 }
 
 pub(crate) fn listing_due_message(source: &Source) -> String {
-    format!("{} --url ADDRESS", due_message(&source.source_id, "the newest file that the page lists"))
+    format!(
+        "{} --url ADDRESS",
+        due_message(&source.source_id, "the newest file that the page lists")
+    )
 }
 
 /// The snapshot of a file that a person has imported, where programs ask for it as well.
@@ -48,7 +71,8 @@ pub(crate) fn imported(snapshots: &Snapshots, request: &Request) -> Result<Optio
     Ok(known.filter(|known| known.obtained == Obtained::ByHand && known.keys == request.keys))
 }
 
-/// Whether an imported file stands after a publisher was asked: it does until the publisher hands out one that is not older.
+/// Whether an imported file stands after a publisher was asked: it does until the publisher hands
+/// out one that is not older.
 pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
     match answer {
         Ok(Outcome::New(snapshot)) => snapshot.source_date < imported.source_date,
@@ -57,17 +81,30 @@ pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
     }
 }
 
-/// What decides a build of what a person said of files: dates that were stated. That of a file nobody dated is the day of its import, and says nothing.
+/// What decides a build of what a person said of files: dates that were stated. That of a file
+/// nobody dated is the day of its import, and says nothing.
 pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
-    let is_stated = |input: &&Snapshot| input.obtained == Obtained::ByHand && input.fetched_at.get(..10) != Some(&input.source_date);
-    inputs.iter().filter(is_stated).map(|input| serde_json::json!([input.source_id, input.keys, input.source_date])).collect()
+    let is_stated = |input: &&Snapshot| {
+        input.obtained == Obtained::ByHand && input.fetched_at.get(..10) != Some(&input.source_date)
+    };
+    inputs
+        .iter()
+        .filter(is_stated)
+        .map(|input| serde_json::json!([input.source_id, input.keys, input.source_date]))
+        .collect()
 }
 
 /// Why the date of a file makes a build of the same bytes another one; none where it does not.
 pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
-    let is_by_hand = [known, now].iter().any(|snapshot| snapshot.obtained == Obtained::ByHand);
-    (is_by_hand && known.source_date != now.source_date)
-        .then(|| format!("the date of a file by hand is now {} and was {}: {}", now.source_date, known.source_date, now.url))
+    let is_by_hand = [known, now]
+        .iter()
+        .any(|snapshot| snapshot.obtained == Obtained::ByHand);
+    (is_by_hand && known.source_date != now.source_date).then(|| {
+        format!(
+            "the date of a file by hand is now {} and was {}: {}",
+            now.source_date, known.source_date, now.url
+        )
+    })
 }
 
 /// Who imported a file and when, and how to take it back; none of a file that a program fetched.
@@ -77,14 +114,28 @@ pub(crate) fn word_on(settings: &RunSettings, snapshot: &Snapshot) -> Result<Opt
     }
     let (day, by) = imported_when(settings, snapshot)?;
     let of_source = Snapshots::open(&settings.home)?.known_of_source(&snapshot.source_id)?;
-    let is_one_of_several = of_source.iter().filter(|known| known.obtained == Obtained::ByHand).count() > 1;
-    let url = if is_one_of_several { format!(" --url '{}'", snapshot.url) } else { String::new() };
+    let is_one_of_several = of_source
+        .iter()
+        .filter(|known| known.obtained == Obtained::ByHand)
+        .count()
+        > 1;
+    let url = if is_one_of_several {
+        format!(" --url '{}'", snapshot.url)
+    } else {
+        String::new()
+    };
     let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
-    Ok(Some(format!("{} is by hand, imported {day}{by}: if it is the wrong file, `pubdata import {} --withdraw{url}`", snapshot.url, snapshot.source_id)))
+    Ok(Some(format!(
+        "{} is by hand, imported {day}{by}: if it is the wrong file, `pubdata import {} --withdraw{url}`",
+        snapshot.url, snapshot.source_id
+    )))
 }
 
 /// The day on which a file was imported, and by whom where the ledger has it.
-pub(crate) fn imported_when(settings: &RunSettings, snapshot: &Snapshot) -> Result<(String, Option<String>)> {
+pub(crate) fn imported_when(
+    settings: &RunSettings,
+    snapshot: &Snapshot,
+) -> Result<(String, Option<String>)> {
     let day = |instant: &str| instant.get(..10).unwrap_or(instant).to_owned();
     let entry = store::last_word_on_import(&settings.home, snapshot)?;
     Ok(match entry {
@@ -94,10 +145,20 @@ pub(crate) fn imported_when(settings: &RunSettings, snapshot: &Snapshot) -> Resu
 }
 
 /// Says that the build which stays is made from a file that was taken back; none where it is not.
-pub(crate) fn withdrawn_in(settings: &RunSettings, build: Option<&TaskEntry>) -> Result<Option<String>> {
-    for input in build.into_iter().flat_map(|build| &build.inputs).filter(|input| input.obtained == Obtained::ByHand) {
-        let word = store::last_word_on_import(&settings.home, input)?.filter(|word| word.outcome == store::WITHDRAWN);
-        if let Some((word, import)) = word.and_then(|word| word.import.clone().map(|import| (word, import))) {
+pub(crate) fn withdrawn_in(
+    settings: &RunSettings,
+    build: Option<&TaskEntry>,
+) -> Result<Option<String>> {
+    for input in build
+        .into_iter()
+        .flat_map(|build| &build.inputs)
+        .filter(|input| input.obtained == Obtained::ByHand)
+    {
+        let word = store::last_word_on_import(&settings.home, input)?
+            .filter(|word| word.outcome == store::WITHDRAWN);
+        if let Some((word, import)) =
+            word.and_then(|word| word.import.clone().map(|import| (word, import)))
+        {
             let day = word.started_at.get(..10).unwrap_or_default();
             return Ok(Some(format!(
                 "the build that stays was made from {}, which {} withdrew on {day}: `pubdata releases rollback --to RELEASE_ID` goes back to a release without it",

@@ -1,4 +1,5 @@
-//! Reads the documents that say when files last changed: a portal makes an export anew for each request, and states the change elsewhere.
+//! Reads the documents that say when files last changed: a portal makes an export anew for each
+//! request, and states the change elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +18,47 @@ use pubdata_fetch::{Fetcher, Request, StatedChange};
 /// Largest document about a list.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Asks for the documents and gives the files the days that they state. They are asked for first: what changes in between is dated too
-/// early, never too late. A document that is not there dates nothing, nor does one that states a day to come.
-pub(crate) async fn date_files(settings: &RunSettings, fetcher: &Fetcher, files: Vec<&mut Wanted>, observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
-    let documents: BTreeMap<String, Wanted> = files.iter().filter_map(|file| document(file)).map(|document| (document.request.url.clone(), document)).collect();
+/// Asks for the documents and gives the files the days that they state. They are asked for first:
+/// what changes in between is dated too early, never too late. A document that is not there dates
+/// nothing, nor does one that states a day to come.
+pub(crate) async fn date_files(
+    settings: &RunSettings,
+    fetcher: &Fetcher,
+    files: Vec<&mut Wanted>,
+    observer: &SharedObserver,
+) -> Result<Vec<FetchedSource>> {
+    let documents: BTreeMap<String, Wanted> = files
+        .iter()
+        .filter_map(|file| document(file))
+        .map(|document| (document.request.url.clone(), document))
+        .collect();
     if documents.is_empty() {
         return Ok(Vec::new());
     }
-    let (fetched, mut sources) = fetch_all(settings, fetcher, documents.into_values().collect(), observer).await?;
+    let (fetched, mut sources) = fetch_all(
+        settings,
+        fetcher,
+        documents.into_values().collect(),
+        observer,
+    )
+    .await?;
     for file in files {
-        let Some((seconds, day)) = stated_change(fetcher, file, &fetched) else { continue };
+        let Some((seconds, day)) = stated_change(fetcher, file, &fetched) else {
+            continue;
+        };
         if is_future_date(day, settings.today()) {
             file.future_date = Some(day.to_string());
             continue;
         }
         file.request.source_date = Some(day.to_string());
-        let whole_every = file.dated_by.as_ref().and_then(|dated_by| dated_by.whole_every);
-        file.request.stated = whole_every.map(|whole_every| StatedChange { seconds, whole_every });
+        let whole_every = file
+            .dated_by
+            .as_ref()
+            .and_then(|dated_by| dated_by.whole_every);
+        file.request.stated = whole_every.map(|whole_every| StatedChange {
+            seconds,
+            whole_every,
+        });
     }
     sources.retain(|source| source.outcome != "absent");
     Ok(sources)
@@ -51,19 +76,39 @@ fn document(file: &Wanted) -> Option<Wanted> {
         max_bytes: MAX_BYTES,
         ..file.request.clone()
     };
-    Some(Wanted { request, paging: None, dated_by: None, future_date: None })
+    Some(Wanted {
+        request,
+        paging: None,
+        dated_by: None,
+        future_date: None,
+    })
 }
 
 /// The instant that a file's document states, in seconds since 1970-01-01, and its day (UTC).
-fn stated_change(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fetched>) -> Option<(i64, Date)> {
+fn stated_change(
+    fetcher: &Fetcher,
+    file: &Wanted,
+    documents: &BTreeMap<String, Fetched>,
+) -> Option<(i64, Date)> {
     let dated_by = file.dated_by.as_ref()?;
-    let Fetched::Snapshots(snapshots) = documents.get(&dated_by.url)? else { return None };
-    let content = decode::read_document(&fetcher.snapshots().path(snapshots.first()?), MAX_BYTES).ok();
-    let document: Option<serde_json::Value> = content.and_then(|content| serde_json::from_slice(&content).ok());
-    let seconds = document.as_ref().and_then(|document| document.get(&dated_by.seconds)?.as_i64());
+    let Fetched::Snapshots(snapshots) = documents.get(&dated_by.url)? else {
+        return None;
+    };
+    let content =
+        decode::read_document(&fetcher.snapshots().path(snapshots.first()?), MAX_BYTES).ok();
+    let document: Option<serde_json::Value> =
+        content.and_then(|content| serde_json::from_slice(&content).ok());
+    let seconds = document
+        .as_ref()
+        .and_then(|document| document.get(&dated_by.seconds)?.as_i64());
     let instant = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     if instant.is_none() {
         tracing::warn!(url = %dated_by.url, "does not say when its rows changed: no number `{}`", dated_by.seconds);
     }
-    instant.map(|instant| (instant.as_second(), instant.to_zoned(jiff::tz::TimeZone::UTC).date()))
+    instant.map(|instant| {
+        (
+            instant.as_second(),
+            instant.to_zoned(jiff::tz::TimeZone::UTC).date(),
+        )
+    })
 }

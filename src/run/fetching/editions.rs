@@ -1,5 +1,5 @@
-//! Files whose names are labels of periods: which of them to ask for at the run's clock, and which of those that are not there are only
-//! not published yet.
+//! Files whose names are labels of periods: which of them to ask for at the run's clock, and which
+//! of those that are not there are only not published yet.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
 use pubdata_core::provenance::Snapshot;
 
-/// Where only the newest labels are wanted and they are not there, so many earlier ones a server is asked for, one after the other.
+/// Where only the newest labels are wanted and they are not there, so many earlier ones a server is
+/// asked for, one after the other.
 const MAX_EARLIER: usize = 24;
 
 /// A source's files that differ in the label of their period only.
@@ -32,23 +33,45 @@ pub(crate) struct Series {
     earlier: Vec<Wanted>,
 }
 
-/// The files of a source for one partition that are to be asked for now, and what is to be known of those whose names are labels.
-pub(crate) fn files_of_source(settings: &RunSettings, owner: &Declaration, source: &Source, partition: Option<&str>) -> Result<(Vec<Wanted>, Vec<Series>)> {
-    let Some((variable, range)) = source.range() else { return Ok((requests(settings, owner, source, partition)?, Vec::new())) };
-    let editions = Editions::of(range, owner.schedule(Some(source))?).context(|| format!("source {}", source.source_id))?;
+/// The files of a source for one partition that are to be asked for now, and what is to be known of
+/// those whose names are labels.
+pub(crate) fn files_of_source(
+    settings: &RunSettings,
+    owner: &Declaration,
+    source: &Source,
+    partition: Option<&str>,
+) -> Result<(Vec<Wanted>, Vec<Series>)> {
+    let Some((variable, range)) = source.range() else {
+        return Ok((requests(settings, owner, source, partition)?, Vec::new()));
+    };
+    let editions = Editions::of(range, owner.schedule(Some(source))?)
+        .context(|| format!("source {}", source.source_id))?;
     let labels = editions.labels(settings.fetch.clock.now());
     let mut resolved = source.clone();
-    resolved.variables.insert(variable.to_owned(), Variable::Values(labels.clone()));
+    resolved
+        .variables
+        .insert(variable.to_owned(), Variable::Values(labels.clone()));
     let mut by_others: BTreeMap<BTreeMap<String, String>, Vec<Wanted>> = BTreeMap::new();
     for wanted in requests(settings, owner, &resolved, partition)? {
-        by_others.entry(without(&wanted.request.keys, variable)).or_default().push(wanted);
+        by_others
+            .entry(without(&wanted.request.keys, variable))
+            .or_default()
+            .push(wanted);
     }
     let (mut files, mut series) = (Vec::new(), Vec::new());
     for (others, mut wanted) in by_others {
-        let asked = wanted.split_off(editions.last().map_or(0, |last| wanted.len().saturating_sub(last)));
+        let asked = wanted.split_off(
+            editions
+                .last()
+                .map_or(0, |last| wanted.len().saturating_sub(last)),
+        );
         files.extend(asked);
         // To look on this machine costs nobody a request: what is there may be of any day.
-        let limit = if settings.is_offline || settings.fetch.asks_folders_only() { wanted.len() } else { MAX_EARLIER };
+        let limit = if settings.is_offline || settings.fetch.asks_folders_only() {
+            wanted.len()
+        } else {
+            MAX_EARLIER
+        };
         wanted.drain(..wanted.len().saturating_sub(limit));
         series.push(Series {
             source_id: source.source_id.clone(),
@@ -64,66 +87,139 @@ pub(crate) fn files_of_source(settings: &RunSettings, owner: &Declaration, sourc
 }
 
 /// What is missing of a required source whose first edition cannot be there yet.
-pub(crate) fn before_the_first(settings: &RunSettings, owner: &Declaration, source: &Source) -> Result<Option<String>> {
-    let Some((_, range)) = source.range().filter(|_| source.required) else { return Ok(None) };
+pub(crate) fn before_the_first(
+    settings: &RunSettings,
+    owner: &Declaration,
+    source: &Source,
+) -> Result<Option<String>> {
+    let Some((_, range)) = source.range().filter(|_| source.required) else {
+        return Ok(None);
+    };
     let editions = Editions::of(range, owner.schedule(Some(source))?)?;
     let expected: Timestamp = editions.first_expected();
     let is_early = settings.fetch.clock.now() < expected;
-    Ok(is_early.then(|| format!("{}: its first file, `{}`, cannot be there before {expected}", source.source_id, range.from)))
+    Ok(is_early.then(|| {
+        format!(
+            "{}: its first file, `{}`, cannot be there before {expected}",
+            source.source_id, range.from
+        )
+    }))
 }
 
 fn without(keys: &BTreeMap<String, String>, variable: &str) -> BTreeMap<String, String> {
-    keys.iter().filter(|(name, _)| *name != variable).map(|(name, value)| (name.clone(), value.clone())).collect()
+    keys.iter()
+        .filter(|(name, _)| *name != variable)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 impl Series {
     fn is_of(&self, file: &Wanted) -> bool {
-        file.request.source_id == self.source_id && without(&file.request.keys, &self.variable) == self.others
+        file.request.source_id == self.source_id
+            && without(&file.request.keys, &self.variable) == self.others
     }
 
     fn index(&self, file: &Wanted) -> usize {
         let label = file.request.keys.get(&self.variable);
-        self.labels.iter().position(|known| Some(known) == label).unwrap_or(0)
+        self.labels
+            .iter()
+            .position(|known| Some(known) == label)
+            .unwrap_or(0)
     }
 
-    /// The next earlier files to ask for, with whether they are needed: as many as newer ones are not there.
-    pub(crate) fn earlier(&mut self, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>) -> Vec<(Wanted, bool)> {
-        let Some(last) = self.last else { return Vec::new() };
-        let outcomes: Vec<Option<&Fetched>> = files.iter().filter(|(file, _)| self.is_of(file)).map(|(file, _)| fetched.get(&file.request.url)).collect();
+    /// The next earlier files to ask for, with whether they are needed: as many as newer ones are
+    /// not there.
+    pub(crate) fn earlier(
+        &mut self,
+        files: &[(Wanted, bool)],
+        fetched: &BTreeMap<String, Fetched>,
+    ) -> Vec<(Wanted, bool)> {
+        let Some(last) = self.last else {
+            return Vec::new();
+        };
+        let outcomes: Vec<Option<&Fetched>> = files
+            .iter()
+            .filter(|(file, _)| self.is_of(file))
+            .map(|(file, _)| fetched.get(&file.request.url))
+            .collect();
         // A publisher who fails is asked no further.
-        if outcomes.iter().any(|outcome| matches!(outcome, Some(Fetched::Failed(_)))) {
+        if outcomes
+            .iter()
+            .any(|outcome| matches!(outcome, Some(Fetched::Failed(_))))
+        {
             return Vec::new();
         }
-        let there = outcomes.iter().filter(|outcome| matches!(outcome, Some(Fetched::Snapshots(_)))).count();
-        let earlier = self.earlier.split_off(self.earlier.len().saturating_sub(last.saturating_sub(there)));
-        earlier.into_iter().map(|file| (file, self.is_required)).collect()
+        let there = outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Some(Fetched::Snapshots(_))))
+            .count();
+        let earlier = self.earlier.split_off(
+            self.earlier
+                .len()
+                .saturating_sub(last.saturating_sub(there)),
+        );
+        earlier
+            .into_iter()
+            .map(|file| (file, self.is_required))
+            .collect()
     }
 
-    /// Leaves away the newest files that are not published yet, and those that are older than the wanted ones. A file that the last build was made from
-    /// is not one of them: where it is gone, it is missing.
-    pub(crate) fn settle(&self, files: &mut Vec<(Wanted, bool)>, fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) {
-        let is_there = |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
-        let is_absent = |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Absent));
-        let is_known = |file: &Wanted| previous.iter().any(|known| known.source_id == self.source_id && known.keys == file.request.keys);
-        let own = files.iter().map(|(file, _)| file).filter(|file| self.is_of(file));
-        let mut there: Vec<usize> = own.clone().filter(|file| is_there(file)).map(|file| self.index(file)).collect();
+    /// Leaves away the newest files that are not published yet, and those that are older than the
+    /// wanted ones. A file that the last build was made from is not one of them: where it is gone,
+    /// it is missing.
+    pub(crate) fn settle(
+        &self,
+        files: &mut Vec<(Wanted, bool)>,
+        fetched: &BTreeMap<String, Fetched>,
+        previous: &[Snapshot],
+    ) {
+        let is_there =
+            |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
+        let is_absent =
+            |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Absent));
+        let is_known = |file: &Wanted| {
+            previous
+                .iter()
+                .any(|known| known.source_id == self.source_id && known.keys == file.request.keys)
+        };
+        let own = files
+            .iter()
+            .map(|(file, _)| file)
+            .filter(|file| self.is_of(file));
+        let mut there: Vec<usize> = own
+            .clone()
+            .filter(|file| is_there(file))
+            .map(|file| self.index(file))
+            .collect();
         there.sort_unstable();
         // Where none is there, the newest stands for all of them.
         let newest_asked = own.clone().map(|file| self.index(file)).max();
         let newest = there.last().copied();
-        let oldest_wanted = self.last.and_then(|last| there.iter().rev().nth(last.saturating_sub(1)).copied());
+        let oldest_wanted = self
+            .last
+            .and_then(|last| there.iter().rev().nth(last.saturating_sub(1)).copied());
         let has_known = own.clone().any(is_known);
-        let is_earlier = |index: usize| self.last.is_some_and(|last| index + last < self.labels.len());
+        let is_earlier = |index: usize| {
+            self.last
+                .is_some_and(|last| index + last < self.labels.len())
+        };
         files.retain(|(file, _)| {
             if !self.is_of(file) {
                 return true;
             }
             let index = self.index(file);
             match newest {
-                // Gaps between files are missing; what an earlier night read is missing when it is gone.
-                Some(newest) if is_absent(file) => (index < newest && !is_earlier(index)) || (index > newest && is_known(file)),
+                // Gaps between files are missing; what an earlier night read is missing when it is
+                // gone.
+                Some(newest) if is_absent(file) => {
+                    (index < newest && !is_earlier(index)) || (index > newest && is_known(file))
+                }
                 Some(_) => oldest_wanted.is_none_or(|oldest| index >= oldest),
-                None => !is_absent(file) || is_known(file) || (self.is_required && !has_known && Some(index) == newest_asked),
+                None => {
+                    !is_absent(file)
+                        || is_known(file)
+                        || (self.is_required && !has_known && Some(index) == newest_asked)
+                }
             }
         });
     }

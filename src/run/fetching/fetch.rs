@@ -26,8 +26,16 @@ pub(crate) async fn fetch_all(
 ) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
     observer.fetching(wanted.len());
     let source_fetcher = SourceFetcher::new(settings, fetcher, observer);
-    let fetch_one = async |wanted: Wanted| fetch_wanted(&source_fetcher, &wanted).await.map(|(fetched, sources)| (wanted.request.url, fetched, sources));
-    let results: Vec<Result<(String, Fetched, Vec<FetchedSource>)>> = stream::iter(wanted).map(fetch_one).buffer_unordered(CONCURRENT_FILES).collect().await;
+    let fetch_one = async |wanted: Wanted| {
+        fetch_wanted(&source_fetcher, &wanted)
+            .await
+            .map(|(fetched, sources)| (wanted.request.url, fetched, sources))
+    };
+    let results: Vec<Result<(String, Fetched, Vec<FetchedSource>)>> = stream::iter(wanted)
+        .map(fetch_one)
+        .buffer_unordered(CONCURRENT_FILES)
+        .collect()
+        .await;
     let mut by_url = BTreeMap::new();
     let mut sources = Vec::new();
     for result in results {
@@ -40,15 +48,27 @@ pub(crate) async fn fetch_all(
 }
 
 /// Fetches a file, or every page of a list.
-async fn fetch_wanted(source_fetcher: &SourceFetcher<'_>, wanted: &Wanted) -> Result<(Fetched, Vec<FetchedSource>)> {
+async fn fetch_wanted(
+    source_fetcher: &SourceFetcher<'_>,
+    wanted: &Wanted,
+) -> Result<(Fetched, Vec<FetchedSource>)> {
     if let Some(paging) = &wanted.paging {
         return fetch_list(source_fetcher, &wanted.request, paging).await;
     }
     let (fetched, outcome) = source_fetcher.fetch_one(&wanted.request).await?;
     let mut source = fetched.told(&wanted.request.url, outcome);
     if outcome == REUSED {
-        let changed = wanted.request.stated.and_then(|stated| jiff::Timestamp::from_second(stated.seconds).ok());
-        source.detail = wanted.dated_by.as_ref().zip(changed).map(|(dated_by, changed)| format!("{} says that it last changed at {changed}", dated_by.url));
+        let changed = wanted
+            .request
+            .stated
+            .and_then(|stated| jiff::Timestamp::from_second(stated.seconds).ok());
+        source.detail = wanted
+            .dated_by
+            .as_ref()
+            .zip(changed)
+            .map(|(dated_by, changed)| {
+                format!("{} says that it last changed at {changed}", dated_by.url)
+            });
     }
     Ok((fetched, vec![source]))
 }

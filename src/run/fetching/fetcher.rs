@@ -1,5 +1,5 @@
-//! What fetches for a run: with the logins that are declared and the host keys that a person accepted, from the publishers or from mirrors that stand in for
-//! them.
+//! What fetches for a run: with the logins that are declared and the host keys that a person
+//! accepted, from the publishers or from mirrors that stand in for them.
 
 use std::collections::BTreeSet;
 
@@ -11,28 +11,55 @@ use pubdata_core::pipeline::{Declarations, Source};
 use pubdata_fetch::{FetchSettings, Fetcher};
 use pubdata_store::{Accepted, Home, Snapshots, accepted};
 
-/// What fetches for a run: with the logins that the declarations name, and the host keys that a person has accepted in place of theirs.
+/// What fetches for a run: with the logins that the declarations name, and the host keys that a
+/// person has accepted in place of theirs.
 ///
 /// # Errors
 /// `Config`, for settings that cannot be used; `Store`, when our own files cannot be read.
 pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
     check_mirrors(&settings.fetch, &settings.declarations)?;
-    let fetch = with_logins(&settings.fetch, &settings.declarations, Some(&settings.home))?;
+    let fetch = with_logins(
+        &settings.fetch,
+        &settings.declarations,
+        Some(&settings.home),
+    )?;
     Fetcher::new(fetch, Snapshots::open(&settings.home)?)
 }
 
-/// How to fetch with the logins that the declarations name, and the host keys that a person has accepted in a home.
-pub(crate) fn with_logins(fetch: &FetchSettings, declarations: &Declarations, home: Option<&Home>) -> Result<FetchSettings> {
+/// How to fetch with the logins that the declarations name, and the host keys that a person has
+/// accepted in a home.
+pub(crate) fn with_logins(
+    fetch: &FetchSettings,
+    declarations: &Declarations,
+    home: Option<&Home>,
+) -> Result<FetchSettings> {
     let mut fetch = fetch.clone();
-    let sources = || declarations.pipelines.values().flat_map(|declaration| &declaration.sources);
+    let sources = || {
+        declarations
+            .pipelines
+            .values()
+            .flat_map(|declaration| &declaration.sources)
+    };
     for source in sources() {
-        fetch.sftp.extend(source.sftp.clone().map(|login| (source.source_id.clone(), login)));
+        fetch.sftp.extend(
+            source
+                .sftp
+                .clone()
+                .map(|login| (source.source_id.clone(), login)),
+        );
     }
     let Some(home) = home else { return Ok(fetch) };
     for acceptance in accepted(home, fetch.clock.now().to_zoned(TimeZone::UTC).date())? {
-        let Accepted::HostKey { fingerprint } = acceptance.what else { continue };
+        let Accepted::HostKey { fingerprint } = acceptance.what else {
+            continue;
+        };
         // A key is a server's: one word counts for every source that is there.
-        let Some(server) = sources().find(|source| source.source_id == acceptance.id).map(server_of) else { continue };
+        let Some(server) = sources()
+            .find(|source| source.source_id == acceptance.id)
+            .map(server_of)
+        else {
+            continue;
+        };
         for source in sources().filter(|source| server_of(source) == server) {
             if let Some(login) = fetch.sftp.get_mut(&source.source_id) {
                 login.host_key = Some(fingerprint.clone());
@@ -43,7 +70,10 @@ pub(crate) fn with_logins(fetch: &FetchSettings, declarations: &Declarations, ho
 }
 
 fn server_of(source: &Source) -> &str {
-    source.url.strip_prefix("sftp://").map_or("", |rest| rest.split('/').next().unwrap_or_default())
+    source
+        .url
+        .strip_prefix("sftp://")
+        .map_or("", |rest| rest.split('/').next().unwrap_or_default())
 }
 
 /// Whether the folders that stand in for the publishers do: they have a folder for each host.
@@ -51,22 +81,60 @@ fn server_of(source: &Source) -> &str {
 /// # Errors
 /// `Config`, naming the mirrors when they have something, and nothing of any declared publisher.
 pub(crate) fn check_mirrors(fetch: &FetchSettings, declarations: &Declarations) -> Result<()> {
-    let sources = || declarations.pipelines.values().flat_map(|declaration| &declaration.sources);
-    let addresses = sources().flat_map(|source| source.listing.iter().flat_map(|listing| &listing.otherwise).chain([&source.url]));
-    let redirected = sources().flat_map(|source| &source.redirects).map(String::as_str);
-    let hosts: BTreeSet<&str> =
-        addresses.filter_map(|url| url.split_once("://")).map(|(_, rest)| rest.split('/').next().unwrap_or_default()).chain(redirected).collect();
+    let sources = || {
+        declarations
+            .pipelines
+            .values()
+            .flat_map(|declaration| &declaration.sources)
+    };
+    let addresses = sources().flat_map(|source| {
+        source
+            .listing
+            .iter()
+            .flat_map(|listing| &listing.otherwise)
+            .chain([&source.url])
+    });
+    let redirected = sources()
+        .flat_map(|source| &source.redirects)
+        .map(String::as_str);
+    let hosts: BTreeSet<&str> = addresses
+        .filter_map(|url| url.split_once("://"))
+        .map(|(_, rest)| rest.split('/').next().unwrap_or_default())
+        .chain(redirected)
+        .collect();
     if !fetch.asks_folders_only() {
         return Ok(());
     }
     let mut names = BTreeSet::new();
     for folder in fetch.mirror_folders() {
         // One that cannot be looked at is told of when it is opened.
-        let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
-        names.extend(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')));
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return Ok(());
+        };
+        names.extend(
+            entries
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .filter(|name| !name.starts_with('.')),
+        );
     }
-    let Some(first) = names.first().filter(|_| !names.iter().any(|name| hosts.contains(name.as_str()))) else { return Ok(()) };
-    let example = hosts.iter().find(|host| host.starts_with("www.")).or(hosts.first()).copied().unwrap_or_default();
-    Err(Error::config(format!("mirror {}: has no folder of a publisher's host, such as `{example}`", fetch.mirrors.join(", ")))
-        .hint(format!("give the folder that has one for each host; this one has `{first}`")))
+    let Some(first) = names
+        .first()
+        .filter(|_| !names.iter().any(|name| hosts.contains(name.as_str())))
+    else {
+        return Ok(());
+    };
+    let example = hosts
+        .iter()
+        .find(|host| host.starts_with("www."))
+        .or(hosts.first())
+        .copied()
+        .unwrap_or_default();
+    Err(Error::config(format!(
+        "mirror {}: has no folder of a publisher's host, such as `{example}`",
+        fetch.mirrors.join(", ")
+    ))
+    .hint(format!(
+        "give the folder that has one for each host; this one has `{first}`"
+    )))
 }

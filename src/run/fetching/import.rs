@@ -1,5 +1,5 @@
-//! Takes files that a person downloaded because a publisher's site refuses programs, and takes them back: which file of a source they are, and
-//! who said so when.
+//! Takes files that a person downloaded because a publisher's site refuses programs, and takes them
+//! back: which file of a source they are, and who said so when.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,66 +58,105 @@ pub struct Withdrawn {
     pub instead: Option<Snapshot>,
 }
 
-/// Makes a file the snapshot of a source's address, after the checks of a download, and writes into the ledger who did it.
+/// Makes a file the snapshot of a source's address, after the checks of a download, and writes into
+/// the ledger who did it.
 ///
 /// # Errors
-/// `Config`, when it is not clear which file of the source it is; `Fetch`, when it is not of the declared kind; `Busy`, while a run is under way.
+/// `Config`, when it is not clear which file of the source it is; `Fetch`, when it is not of the
+/// declared kind; `Busy`, while a run is under way.
 pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported> {
     refuse_pipe(&import.file)?;
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
-    let today = settings.fetch.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = settings
+        .fetch
+        .clock
+        .now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date();
     // A person east of Greenwich may be a day ahead.
-    if let Some(date) = import.date.filter(|date| today.tomorrow().is_ok_and(|tomorrow| *date > tomorrow)) {
+    if let Some(date) = import
+        .date
+        .filter(|date| today.tomorrow().is_ok_and(|tomorrow| *date > tomorrow))
+    {
         return Err(Error::config(format!("--date {date} is not here yet: a file with it would stand until the publisher has a newer one"))
             .hint("give the day on which the publisher made the file"));
     }
     if let Some(date) = import.date.filter(|date| date.year() < FIRST_YEAR) {
-        return Err(Error::config(format!("--date {date} is before there were such files")).hint("write it as YYYY-MM-DD"));
+        return Err(
+            Error::config(format!("--date {date} is before there were such files"))
+                .hint("write it as YYYY-MM-DD"),
+        );
     }
     let mut request = request(settings, import)?;
-    request.source_date = import.date.map(|date| date.to_string()).or(request.source_date);
+    request.source_date = import
+        .date
+        .map(|date| date.to_string())
+        .or(request.source_date);
     let snapshots = Snapshots::open(&settings.home)?;
     let before = snapshots.known_url(&request.source_id, &recorded_url(&request.url)?);
     let fetcher = Fetcher::new(settings.fetch.clone(), snapshots)?;
     let (snapshot, is_new) = match fetcher.import(&request, &import.file).await? {
         Outcome::New(snapshot) => (snapshot, true),
         Outcome::Unchanged(snapshot) | Outcome::Reused(snapshot) => (snapshot, false),
-        Outcome::Absent | Outcome::NotConfigured { .. } => return Err(Error::config(format!("there is no file {}", import.file.display()))),
+        Outcome::Absent | Outcome::NotConfigured { .. } => {
+            return Err(Error::config(format!(
+                "there is no file {}",
+                import.file.display()
+            )));
+        }
     };
-    let is_redated = before.as_ref().is_some_and(|before| before.snapshot.source_date != snapshot.source_date);
+    let is_redated = before
+        .as_ref()
+        .is_some_and(|before| before.snapshot.source_date != snapshot.source_date);
     let outcome = match (is_new, is_redated) {
         (true, _) => "new",
         (false, true) => "redated",
         (false, false) => "unchanged",
     };
     // Bytes that are imported again stand in for what they stood in for before.
-    let same = before.as_ref().filter(|before| before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256);
+    let same = before.as_ref().filter(|before| {
+        before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256
+    });
     let instead_of = match same {
-        Some(same) => store::last_word_on_import(&settings.home, &same.snapshot)?.and_then(|entry| entry.import?.instead_of),
+        Some(same) => store::last_word_on_import(&settings.home, &same.snapshot)?
+            .and_then(|entry| entry.import?.instead_of),
         None => before,
     };
     let date = &snapshot.source_date;
-    let note = format!("{} imported {} as {} (sha256 {}, dated {date})", import.by, import.source_id, snapshot.url, snapshot.sha256);
+    let note = format!(
+        "{} imported {} as {} (sha256 {}, dated {date})",
+        import.by, import.source_id, snapshot.url, snapshot.sha256
+    );
     let file = imported_file(&snapshot, &import.by);
-    write_down(settings, started_at, store::IMPORTED, note, ImportedFile { instead_of, ..file })?;
+    write_down(
+        settings,
+        started_at,
+        store::IMPORTED,
+        note,
+        ImportedFile { instead_of, ..file },
+    )?;
     Ok(Imported { snapshot, outcome })
 }
 
 /// Refuses what has no size and perhaps no end, before anybody waits for it with the home locked.
 fn refuse_pipe(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::config(format!("{} is a pipe, a socket or a device, not a file", path.display()))
-            .hint("save what comes from there as a file, and import that")),
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::config(format!(
+            "{} is a pipe, a socket or a device, not a file",
+            path.display()
+        ))
+        .hint("save what comes from there as a file, and import that")),
         _ => Ok(()),
     }
 }
 
-/// Takes an imported file back: what was known of its address before counts again. Its bytes stay, for releases that were made from them, and the
-/// ledger keeps that it was imported and taken back.
+/// Takes an imported file back: what was known of its address before counts again. Its bytes stay,
+/// for releases that were made from them, and the ledger keeps that it was imported and taken back.
 ///
 /// # Errors
-/// `Config`, when no imported file of the source counts, or several do; `Busy`, while a run is under way.
+/// `Config`, when no imported file of the source counts, or several do; `Busy`, while a run is
+/// under way.
 pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withdrawn> {
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
@@ -125,40 +164,81 @@ pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withd
     let mut counting = snapshots.known_of_source(&withdrawal.source_id)?;
     counting.retain(|known| known.obtained == Obtained::ByHand);
     let is_meant = |known: &Snapshot| {
-        withdrawal.url.as_ref().is_none_or(|url| *url == known.url) && withdrawal.keys.iter().all(|(name, value)| known.keys.get(name) == Some(value))
+        withdrawal.url.as_ref().is_none_or(|url| *url == known.url)
+            && withdrawal
+                .keys
+                .iter()
+                .all(|(name, value)| known.keys.get(name) == Some(value))
     };
     let (meant, others): (Vec<Snapshot>, Vec<Snapshot>) = counting.into_iter().partition(is_meant);
     let snapshot = match meant.as_slice() {
         [one] => one.clone(),
         several => return Err(unclear_withdrawal(&withdrawal.source_id, several, &others)),
     };
-    let instead_of = store::last_word_on_import(&settings.home, &snapshot)?.and_then(|entry| entry.import?.instead_of);
+    let instead_of = store::last_word_on_import(&settings.home, &snapshot)?
+        .and_then(|entry| entry.import?.instead_of);
     snapshots.forget(&snapshot)?;
     if let Some(before) = &instead_of {
         snapshots.remember(before)?;
     }
     let instead = snapshots.known(&snapshot.source_id, &snapshot.url);
-    let note = format!("{} withdrew {} as {} (sha256 {})", withdrawal.by, snapshot.source_id, snapshot.url, snapshot.sha256);
-    write_down(settings, started_at, store::WITHDRAWN, note, imported_file(&snapshot, &withdrawal.by))?;
+    let note = format!(
+        "{} withdrew {} as {} (sha256 {})",
+        withdrawal.by, snapshot.source_id, snapshot.url, snapshot.sha256
+    );
+    write_down(
+        settings,
+        started_at,
+        store::WITHDRAWN,
+        note,
+        imported_file(&snapshot, &withdrawal.by),
+    )?;
     Ok(Withdrawn { snapshot, instead })
 }
 
 fn unclear_withdrawal(source_id: &str, meant: &[Snapshot], others: &[Snapshot]) -> Error {
-    let named = |files: &[Snapshot]| files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>().join(", ");
+    let named = |files: &[Snapshot]| {
+        files
+            .iter()
+            .map(|file| file.url.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match (meant, others) {
-        ([], []) => Error::config(format!("no imported file of source `{source_id}` counts: there is nothing to withdraw"))
-            .hint("`pubdata status` lists the files by hand that count, and the newest imports"),
-        ([], others) => Error::config(format!("no imported file of source `{source_id}` is the one that was named")).hint(format!("it has {}", named(others))),
-        (several, _) => Error::config(format!("source `{source_id}` has {} imported files: {}", several.len(), named(several)))
-            .hint("say with --url, or --key NAME=VALUE, which of them to withdraw"),
+        ([], []) => Error::config(format!(
+            "no imported file of source `{source_id}` counts: there is nothing to withdraw"
+        ))
+        .hint("`pubdata status` lists the files by hand that count, and the newest imports"),
+        ([], others) => Error::config(format!(
+            "no imported file of source `{source_id}` is the one that was named"
+        ))
+        .hint(format!("it has {}", named(others))),
+        (several, _) => Error::config(format!(
+            "source `{source_id}` has {} imported files: {}",
+            several.len(),
+            named(several)
+        ))
+        .hint("say with --url, or --key NAME=VALUE, which of them to withdraw"),
     }
 }
 
 fn imported_file(snapshot: &Snapshot, by: &str) -> ImportedFile {
-    ImportedFile { source_id: snapshot.source_id.clone(), url: snapshot.url.clone(), sha256: snapshot.sha256, by: by.to_owned(), instead_of: None }
+    ImportedFile {
+        source_id: snapshot.source_id.clone(),
+        url: snapshot.url.clone(),
+        sha256: snapshot.sha256,
+        by: by.to_owned(),
+        instead_of: None,
+    }
 }
 
-fn write_down(settings: &RunSettings, started_at: Timestamp, outcome: &str, note: String, import: ImportedFile) -> Result<()> {
+fn write_down(
+    settings: &RunSettings,
+    started_at: Timestamp,
+    outcome: &str,
+    note: String,
+    import: ImportedFile,
+) -> Result<()> {
     let entry = LedgerEntry {
         format_version: LEDGER_FORMAT_VERSION,
         run_id: new_run_id(started_at)?,
@@ -181,24 +261,42 @@ fn write_down(settings: &RunSettings, started_at: Timestamp, outcome: &str, note
 
 /// Says that no declaration has a source of that name, with those that may be meant.
 pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
-    let sources = || declarations.pipelines.values().flat_map(|declaration| &declaration.sources).map(|source| source.source_id.as_str());
+    let sources = || {
+        declarations
+            .pipelines
+            .values()
+            .flat_map(|declaration| &declaration.sources)
+            .map(|source| source.source_id.as_str())
+    };
     let last = |id: &str| id.rsplit('.').next().unwrap_or_default().to_owned();
-    let mut near: Vec<&str> = sources().filter(|known| known.contains(source_id) || source_id.contains(&last(known))).collect();
+    let mut near: Vec<&str> = sources()
+        .filter(|known| known.contains(source_id) || source_id.contains(&last(known)))
+        .collect();
     // One that is misspelt, and one whose family is left out or another.
     near.extend(nearest(source_id, &sources().collect::<Vec<_>>()));
-    near.extend(sources().filter(|known| nearest(&last(source_id), &[last(known).as_str()]).is_some()));
+    near.extend(
+        sources().filter(|known| nearest(&last(source_id), &[last(known).as_str()]).is_some()),
+    );
     near.sort_unstable();
     near.dedup();
     let family = source_id.split('.').next().unwrap_or_default();
     if near.is_empty() {
-        near = sources().filter(|known| known.split('.').next() == Some(family)).collect();
+        near = sources()
+            .filter(|known| known.split('.').next() == Some(family))
+            .collect();
     }
     let error = Error::config(format!("no declaration has a source `{source_id}`"));
     if near.is_empty() {
         return error.hint("a source is named FAMILY.NAME, as `source_id` in a declaration; `pubdata probe` lists them all");
     }
     near.truncate(MOST_SUGGESTED);
-    error.hint(format!("did you mean {}?", near.iter().map(|near| format!("`{near}`")).collect::<Vec<_>>().join(" or ")))
+    error.hint(format!(
+        "did you mean {}?",
+        near.iter()
+            .map(|near| format!("`{near}`"))
+            .collect::<Vec<_>>()
+            .join(" or ")
+    ))
 }
 
 /// No publisher has files of earlier years.
@@ -209,14 +307,27 @@ const MOST_SUGGESTED: usize = 8;
 
 /// The file of the source that is meant.
 fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
-    let (owner, source) = settings.declarations.source(&import.source_id).ok_or_else(|| unknown_source(&settings.declarations, &import.source_id))?;
+    let (owner, source) = settings
+        .declarations
+        .source(&import.source_id)
+        .ok_or_else(|| unknown_source(&settings.declarations, &import.source_id))?;
     if source.pages.is_some() || source.url.starts_with("bundled:") {
-        return Err(Error::config(format!("source `{}` is not one file that a person could download", import.source_id)));
+        return Err(Error::config(format!(
+            "source `{}` is not one file that a person could download",
+            import.source_id
+        )));
     }
     let is_meant = |request: &Request| -> Result<bool> {
         let url = recorded_url(&request.url)?;
-        let is_url = import.url.as_ref().is_none_or(|meant| *meant == url || *meant == request.url);
-        Ok(is_url && import.keys.iter().all(|(name, value)| request.keys.get(name) == Some(value)))
+        let is_url = import
+            .url
+            .as_ref()
+            .is_none_or(|meant| *meant == url || *meant == request.url);
+        Ok(is_url
+            && import
+                .keys
+                .iter()
+                .all(|(name, value)| request.keys.get(name) == Some(value)))
     };
     let mut meant: BTreeMap<String, Request> = BTreeMap::new();
     for request in files(settings, owner, source, import)? {
@@ -227,29 +338,69 @@ fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
     match (meant.pop_first(), meant.len()) {
         (Some((_, request)), 0) => Ok(request),
         (None, _) => Err(no_such_file(source, import)),
-        (Some((first, _)), others) => Err(Error::config(format!("source `{}` has {} files, such as {first}", import.source_id, others + 1))
-            .hint("say with --url, or --key NAME=VALUE, which of them it is")),
+        (Some((first, _)), others) => Err(Error::config(format!(
+            "source `{}` has {} files, such as {first}",
+            import.source_id,
+            others + 1
+        ))
+        .hint("say with --url, or --key NAME=VALUE, which of them it is")),
     }
 }
 
 fn no_such_file(source: &Source, import: &Import) -> Error {
-    let meant: Vec<String> = import.url.iter().cloned().chain(import.keys.iter().map(|(name, value)| format!("{name}={value}"))).collect();
-    let error = Error::config(format!("`{}` is no file that source `{}` has now", meant.join(" "), source.source_id));
+    let meant: Vec<String> = import
+        .url
+        .iter()
+        .cloned()
+        .chain(
+            import
+                .keys
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        )
+        .collect();
+    let error = Error::config(format!(
+        "`{}` is no file that source `{}` has now",
+        meant.join(" "),
+        source.source_id
+    ));
     match &source.listing {
-        Some(listing) => error.hint(format!("its files are linked from {} under names of the form `{}`", source.url, listing.pattern)),
-        None => error.hint(format!("its address is {}; --key NAME=VALUE names the variables in it", source.url)),
+        Some(listing) => error.hint(format!(
+            "its files are linked from {} under names of the form `{}`",
+            source.url, listing.pattern
+        )),
+        None => error.hint(format!(
+            "its address is {}; --key NAME=VALUE names the variables in it",
+            source.url
+        )),
     }
 }
 
-/// Refuses an address that the publisher's page would not have led to: a file from there is not the publisher's.
+/// Refuses an address that the publisher's page would not have led to: a file from there is not the
+/// publisher's.
 fn check_host(source: &Source, url: &str) -> Result<()> {
     let otherwise = source.listing.iter().flat_map(|listing| &listing.otherwise);
-    let declared: Vec<&str> = [source.url.as_str()].into_iter().chain(otherwise.map(String::as_str)).collect();
-    if declared.iter().any(|first| is_within_reach(first, &source.redirects, url)) {
+    let declared: Vec<&str> = [source.url.as_str()]
+        .into_iter()
+        .chain(otherwise.map(String::as_str))
+        .collect();
+    if declared
+        .iter()
+        .any(|first| is_within_reach(first, &source.redirects, url))
+    {
         return Ok(());
     }
-    let host = |address: &str| address.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default()).to_owned();
-    let mut hosts: Vec<String> = declared.iter().map(|address| host(address)).chain(source.redirects.iter().cloned()).collect();
+    let host = |address: &str| {
+        address
+            .split_once("://")
+            .map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default())
+            .to_owned()
+    };
+    let mut hosts: Vec<String> = declared
+        .iter()
+        .map(|address| host(address))
+        .chain(source.redirects.iter().cloned())
+        .collect();
     hosts.dedup();
     Err(Error::config(format!(
         "{url} is not an address of source `{}`: its files are on {} (https), and in the same domain",
@@ -260,28 +411,56 @@ fn check_host(source: &Source, url: &str) -> Result<()> {
 }
 
 /// The files that a source has now.
-fn files(settings: &RunSettings, owner: &Declaration, source: &Source, import: &Import) -> Result<Vec<Request>> {
+fn files(
+    settings: &RunSettings,
+    owner: &Declaration,
+    source: &Source,
+    import: &Import,
+) -> Result<Vec<Request>> {
     if source.listing.is_some() {
         let url = import.url.clone().ok_or_else(|| {
-            Error::config(format!("the files of source `{}` are found on {}", source.source_id, source.url))
-                .hint("give --url: the address of the link that was followed")
+            Error::config(format!(
+                "the files of source `{}` are found on {}",
+                source.source_id, source.url
+            ))
+            .hint("give --url: the address of the link that was followed")
         })?;
         check_host(source, &url)?;
-        return Ok(listed_files(source, &[url])?.into_iter().map(|wanted| wanted.request).collect());
+        return Ok(listed_files(source, &[url])?
+            .into_iter()
+            .map(|wanted| wanted.request)
+            .collect());
     }
     if let Some(variable) = &source.on_demand {
-        let value = import.keys.get(variable).ok_or_else(|| Error::config(format!("say which `{variable}` it is of: --key {variable}=…")))?;
-        let one = Source { variables: [(variable.clone(), Variable::Values(vec![value.clone()]))].into(), ..source.clone() };
-        return Ok(requests(settings, owner, &one, None)?.into_iter().map(|wanted| wanted.request).collect());
+        let value = import.keys.get(variable).ok_or_else(|| {
+            Error::config(format!(
+                "say which `{variable}` it is of: --key {variable}=…"
+            ))
+        })?;
+        let one = Source {
+            variables: [(variable.clone(), Variable::Values(vec![value.clone()]))].into(),
+            ..source.clone()
+        };
+        return Ok(requests(settings, owner, &one, None)?
+            .into_iter()
+            .map(|wanted| wanted.request)
+            .collect());
     }
     let newest = owner.newest_partition(settings.fetch.clock.now())?;
     let partitions: Vec<Option<String>> = match &owner.partition {
-        Some(range) => newest.map(|to| (range.from..=to).map(|value| Some(value.to_string())).collect()).unwrap_or_default(),
+        Some(range) => newest
+            .map(|to| {
+                (range.from..=to)
+                    .map(|value| Some(value.to_string()))
+                    .collect()
+            })
+            .unwrap_or_default(),
         None => vec![None],
     };
     let mut files = Vec::new();
     for partition in partitions {
-        let (of_partition, _) = files_of_source(settings, owner, source, partition.as_deref()).context(|| format!("source {}", source.source_id))?;
+        let (of_partition, _) = files_of_source(settings, owner, source, partition.as_deref())
+            .context(|| format!("source {}", source.source_id))?;
         files.extend(of_partition.into_iter().map(|wanted| wanted.request));
     }
     Ok(files)

@@ -1,4 +1,5 @@
-//! Sources whose files are links on a page: the page, the files that it names, and those that it names no more.
+//! Sources whose files are links on a page: the page, the files that it names, and those that it
+//! names no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,12 +33,23 @@ pub(crate) fn listing_page(source: &Source) -> Wanted {
         app_token: source.app_token.clone(),
         stated: None,
     };
-    Wanted { request, paging: None, dated_by: None, future_date: None }
+    Wanted {
+        request,
+        paging: None,
+        dated_by: None,
+        future_date: None,
+    }
 }
 
 /// The files of a source that its page lists, or why there are none.
-pub(crate) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched) -> Result<std::result::Result<Vec<Wanted>, String>> {
-    let Some(listing) = &source.listing else { return Ok(Ok(Vec::new())) };
+pub(crate) fn listed_requests(
+    fetcher: &Fetcher,
+    source: &Source,
+    page: &Fetched,
+) -> Result<std::result::Result<Vec<Wanted>, String>> {
+    let Some(listing) = &source.listing else {
+        return Ok(Ok(Vec::new()));
+    };
     let snapshot = match page {
         Fetched::Snapshots(snapshots) => &snapshots[0],
         Fetched::Absent => return Ok(Err(fetcher.absence(&source.url, "page"))),
@@ -45,22 +57,44 @@ pub(crate) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
         Fetched::Failed(message) => return Ok(Err(message.clone())),
     };
     let content = decode::read_document(&fetcher.snapshots().path(snapshot), MAX_PAGE_BYTES)?;
-    let files = listed_files(source, &links(&source.url, &String::from_utf8_lossy(&content)))?;
-    Ok(if files.is_empty() { Err(format!("the page names no file of the form `{}`", listing.pattern)) } else { Ok(files) })
+    let files = listed_files(
+        source,
+        &links(&source.url, &String::from_utf8_lossy(&content)),
+    )?;
+    Ok(if files.is_empty() {
+        Err(format!(
+            "the page names no file of the form `{}`",
+            listing.pattern
+        ))
+    } else {
+        Ok(files)
+    })
 }
 
-/// The files to ask for while a source's page does not name any: of each kind the newest of those that the declaration names and those that the last
-/// release was made from. None where the declaration names none.
+/// The files to ask for while a source's page does not name any: of each kind the newest of those
+/// that the declaration names and those that the last release was made from. None where the
+/// declaration names none.
 pub(crate) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Result<Vec<Wanted>> {
-    let Some(listing) = source.listing.as_ref().filter(|listing| !listing.otherwise.is_empty()) else { return Ok(Vec::new()) };
-    let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id).map(|snapshot| snapshot.url.clone());
+    let Some(listing) = source
+        .listing
+        .as_ref()
+        .filter(|listing| !listing.otherwise.is_empty())
+    else {
+        return Ok(Vec::new());
+    };
+    let known = previous
+        .iter()
+        .filter(|snapshot| snapshot.source_id == source.source_id)
+        .map(|snapshot| snapshot.url.clone());
     let links: Vec<String> = known.chain(listing.otherwise.iter().cloned()).collect();
     listed_files(source, &links)
 }
 
 /// The newest files of each kind among links, as requests.
 pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
-    let Some(listing) = &source.listing else { return Ok(Vec::new()) };
+    let Some(listing) = &source.listing else {
+        return Ok(Vec::new());
+    };
     let request = |listed: Listed| {
         let is_archive = source.is_archive() && is_packed(&listed.link);
         let source_version = expand(&source.source_version, &listed.fields)?;
@@ -75,17 +109,42 @@ pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Want
             max_bytes: source.max_bytes,
             ..page
         };
-        Ok(Wanted { request, paging: None, dated_by: None, future_date: None })
+        Ok(Wanted {
+            request,
+            paging: None,
+            dated_by: None,
+            future_date: None,
+        })
     };
     listing.newest(links)?.into_iter().map(request).collect()
 }
 
-/// The files of the last release whose kinds a source's page does not name any more; none where a person has looked at it.
-pub(crate) fn no_longer_listed<'a>(settings: &RunSettings, task_id: &str, source: &Source, files: &[Wanted], previous: &'a [Snapshot]) -> Vec<&'a Snapshot> {
-    let Some(listing) = source.listing.as_ref().filter(|_| !settings.waives(&names(task_id, &source.source_id), SHRINK)) else { return Vec::new() };
-    let listed: BTreeSet<Vec<&String>> = files.iter().map(|file| listing.kind(&file.request.keys)).collect();
-    let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys));
-    known.filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys))).collect()
+/// The files of the last release whose kinds a source's page does not name any more; none where a
+/// person has looked at it.
+pub(crate) fn no_longer_listed<'a>(
+    settings: &RunSettings,
+    task_id: &str,
+    source: &Source,
+    files: &[Wanted],
+    previous: &'a [Snapshot],
+) -> Vec<&'a Snapshot> {
+    let Some(listing) = source
+        .listing
+        .as_ref()
+        .filter(|_| !settings.waives(&names(task_id, &source.source_id), SHRINK))
+    else {
+        return Vec::new();
+    };
+    let listed: BTreeSet<Vec<&String>> = files
+        .iter()
+        .map(|file| listing.kind(&file.request.keys))
+        .collect();
+    let known = previous.iter().filter(|snapshot| {
+        snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys)
+    });
+    known
+        .filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys)))
+        .collect()
 }
 
 /// Says which files a page does not name any more.

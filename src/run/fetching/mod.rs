@@ -1,5 +1,6 @@
-//! Sources to snapshots: which files a source wants, by declaration, calendar, page or person, what became of each, and which a task is given of them. What is
-//! to be built, and why, is decided elsewhere.
+//! Sources to snapshots: which files a source wants, by declaration, calendar, page or person, what
+//! became of each, and which a task is given of them. What is to be built, and why, is decided
+//! elsewhere.
 
 pub mod arrivals;
 pub mod by_hand;

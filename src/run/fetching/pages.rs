@@ -1,5 +1,6 @@
-//! Fetches lists that publishers hand out in pages, to their ends. Where the publisher says how many records there are, a list that changed
-//! while it was asked for is asked for again: a row that moves between two pages would be there twice, or not at all.
+//! Fetches lists that publishers hand out in pages, to their ends. Where the publisher says how
+//! many records there are, a list that changed while it was asked for is asked for again: a row
+//! that moves between two pages would be there twice, or not at all.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,11 @@ impl Paging {
     fn page(&self, first: &Request, records: u64) -> Result<Request> {
         let mut keys = first.keys.clone();
         keys.insert(self.pages.variable.clone(), records.to_string());
-        Ok(Request { url: expand(&self.url, &keys)?, keys, ..first.clone() })
+        Ok(Request {
+            url: expand(&self.url, &keys)?,
+            keys,
+            ..first.clone()
+        })
     }
 
     fn count(&self, count: &CountQuery, first: &Request) -> Result<Request> {
@@ -54,13 +59,22 @@ impl Paging {
 /// Asks for the pages of lists.
 struct ListFetcher<'a>(&'a SourceFetcher<'a>);
 
-/// Fetches every page of a list. A list of which a page fails, or whose pages are not what the publisher counts, has failed.
-pub(super) async fn fetch_list(source_fetcher: &SourceFetcher<'_>, first: &Request, paging: &Paging) -> Result<(Fetched, Vec<FetchedSource>)> {
+/// Fetches every page of a list. A list of which a page fails, or whose pages are not what the
+/// publisher counts, has failed.
+pub(super) async fn fetch_list(
+    source_fetcher: &SourceFetcher<'_>,
+    first: &Request,
+    paging: &Paging,
+) -> Result<(Fetched, Vec<FetchedSource>)> {
     ListFetcher(source_fetcher).fetch_list(first, paging).await
 }
 
 impl ListFetcher<'_> {
-    async fn fetch_list(&self, first: &Request, paging: &Paging) -> Result<(Fetched, Vec<FetchedSource>)> {
+    async fn fetch_list(
+        &self,
+        first: &Request,
+        paging: &Paging,
+    ) -> Result<(Fetched, Vec<FetchedSource>)> {
         let mut told = Told::new();
         let mut difference = String::new();
         for _ in 0..LIST_TRIES {
@@ -77,19 +91,29 @@ impl ListFetcher<'_> {
                 Err(fetched) => return Ok((fetched, told.into_values().collect())),
             };
             difference = match (before, after) {
-                (Some(before), Some(after)) if (before, after) != (records, records) => difference_of(before, records, after),
+                (Some(before), Some(after)) if (before, after) != (records, records) => {
+                    difference_of(before, records, after)
+                }
                 // Where it told a number once, that one counts.
-                (Some(count), None) | (None, Some(count)) if count != records => difference_of(count, records, count),
+                (Some(count), None) | (None, Some(count)) if count != records => {
+                    difference_of(count, records, count)
+                }
                 (None, None) if !difference.is_empty() => difference,
                 _ => return Ok((Fetched::Snapshots(pages), told.into_values().collect())),
             };
             tracing::warn!(source.id = %first.source_id, "{difference}");
         }
-        let message = format!("{difference}, {LIST_TRIES} times in a row: the list is not believed");
+        let message =
+            format!("{difference}, {LIST_TRIES} times in a row: the list is not believed");
         Ok((Fetched::Failed(message), told.into_values().collect()))
     }
 
-    async fn pages(&self, first: &Request, paging: &Paging, told: &mut Told) -> Result<ListOfPages> {
+    async fn pages(
+        &self,
+        first: &Request,
+        paging: &Paging,
+        told: &mut Told,
+    ) -> Result<ListOfPages> {
         let (mut pages, mut total): (Vec<Snapshot>, u64) = (Vec::new(), 0);
         let mut request = first.clone();
         loop {
@@ -97,11 +121,18 @@ impl ListFetcher<'_> {
             let snapshot = match fetched {
                 Fetched::Snapshots(mut snapshots) if snapshots.len() == 1 => snapshots.remove(0),
                 Fetched::Absent if !pages.is_empty() => {
-                    return Ok(Err(Fetched::Failed(format!("page {} is missing, and the one before it is full", request.url))));
+                    return Ok(Err(Fetched::Failed(format!(
+                        "page {} is missing, and the one before it is full",
+                        request.url
+                    ))));
                 }
                 other => return Ok(Err(other)),
             };
-            let records = match decode::count_records(&self.0.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
+            let records = match decode::count_records(
+                &self.0.fetcher.snapshots().path(&snapshot),
+                &paging.format,
+                request.max_bytes,
+            ) {
                 Ok(records) => records,
                 Err(error) => {
                     if error.kind() == ErrorKind::Format {
@@ -110,29 +141,49 @@ impl ListFetcher<'_> {
                     return Ok(Err(Fetched::Failed(error.to_string())));
                 }
             };
-            if pages.last().is_some_and(|before| before.sha256 == snapshot.sha256) && records > 0 {
-                return Ok(Err(Fetched::Failed(format!("page {} is the one before it once more", request.url))));
+            if pages
+                .last()
+                .is_some_and(|before| before.sha256 == snapshot.sha256)
+                && records > 0
+            {
+                return Ok(Err(Fetched::Failed(format!(
+                    "page {} is the one before it once more",
+                    request.url
+                ))));
             }
             pages.push(snapshot);
             total += records;
             if records < paging.pages.records {
                 let size_bytes: u64 = pages.iter().map(|page| page.size_bytes).sum();
                 if size_bytes < paging.min_bytes && self.0.is_held_to_floors() {
-                    let reason = format!("its pages have {size_bytes} bytes together, fewer than the {} declared as `min_bytes`", paging.min_bytes);
+                    let reason = format!(
+                        "its pages have {size_bytes} bytes together, fewer than the {} declared as `min_bytes`",
+                        paging.min_bytes
+                    );
                     return Ok(Err(Fetched::Failed(reason)));
                 }
                 return Ok(Ok((pages, total)));
             }
             if pages.len() as u64 == MAX_PAGES {
-                return Ok(Err(Fetched::Failed(format!("has more than {MAX_PAGES} pages"))));
+                return Ok(Err(Fetched::Failed(format!(
+                    "has more than {MAX_PAGES} pages"
+                ))));
             }
             request = paging.page(first, pages.len() as u64 * paging.pages.records)?;
         }
     }
 
-    /// What the publisher says of the number of records; nothing where it is not asked or a mirror does not have it.
-    async fn count(&self, first: &Request, paging: &Paging, told: &mut Told) -> Result<std::result::Result<Option<u64>, Fetched>> {
-        let Some(query) = &paging.pages.count else { return Ok(Ok(None)) };
+    /// What the publisher says of the number of records; nothing where it is not asked or a mirror
+    /// does not have it.
+    async fn count(
+        &self,
+        first: &Request,
+        paging: &Paging,
+        told: &mut Told,
+    ) -> Result<std::result::Result<Option<u64>, Fetched>> {
+        let Some(query) = &paging.pages.count else {
+            return Ok(Ok(None));
+        };
         let request = paging.count(query, first)?;
         let fetched = self.tell(&request, told).await?;
         let snapshot = match fetched {
@@ -143,19 +194,33 @@ impl ListFetcher<'_> {
             }
             other => return Ok(Err(other)),
         };
-        let content = decode::read_document(&self.0.fetcher.snapshots().path(&snapshot), MAX_COUNT_BYTES)?;
-        let count = serde_json::from_slice(&content).ok().and_then(|document| count_in(&document, &query.member));
+        let content =
+            decode::read_document(&self.0.fetcher.snapshots().path(&snapshot), MAX_COUNT_BYTES)?;
+        let count = serde_json::from_slice(&content)
+            .ok()
+            .and_then(|document| count_in(&document, &query.member));
         if count.is_none() {
             self.0.doubt(&snapshot)?;
         }
-        Ok(count.map(Some).ok_or_else(|| Fetched::Failed(format!("{}: there is no number at `{}`", snapshot.url, query.member))))
+        Ok(count.map(Some).ok_or_else(|| {
+            Fetched::Failed(format!(
+                "{}: there is no number at `{}`",
+                snapshot.url, query.member
+            ))
+        }))
     }
 
     async fn tell(&self, request: &Request, told: &mut Told) -> Result<Fetched> {
         let (fetched, outcome) = self.0.fetch_one(request).await?;
         // What was new when the list was asked for the first time is new.
-        let was_new = told.get(&request.url).is_some_and(|source| source.outcome == NEW);
-        let outcome = if was_new && matches!(fetched, Fetched::Snapshots(_)) { NEW } else { outcome };
+        let was_new = told
+            .get(&request.url)
+            .is_some_and(|source| source.outcome == NEW);
+        let outcome = if was_new && matches!(fetched, Fetched::Snapshots(_)) {
+            NEW
+        } else {
+            outcome
+        };
         told.insert(request.url.clone(), fetched.told(&request.url, outcome));
         Ok(fetched)
     }
@@ -164,10 +229,15 @@ impl ListFetcher<'_> {
 /// How a list and the publisher's own count of it differ.
 fn difference_of(before: u64, records: u64, after: u64) -> String {
     if before != after {
-        return format!("the list changed while it was being asked for: {before} records before, {after} after, {records} on its pages");
+        return format!(
+            "the list changed while it was being asked for: {before} records before, {after} after, {records} on its pages"
+        );
     }
-    let reason =
-        if records < before { "rows moved between two pages, or a page has fewer records than `records` says" } else { "rows moved between two pages" };
+    let reason = if records < before {
+        "rows moved between two pages, or a page has fewer records than `records` says"
+    } else {
+        "rows moved between two pages"
+    };
     format!("the pages have {records} records and the publisher counts {before}: {reason}")
 }
 
@@ -177,7 +247,9 @@ fn count_in(document: &serde_json::Value, member: &str) -> Option<u64> {
         serde_json::Value::Array(values) => values.get(name.parse::<usize>().ok()?).cloned(),
         other => other.get(name).cloned(),
     };
-    let value = member.split('.').try_fold(document.clone(), |value, name| step(&value, name))?;
+    let value = member
+        .split('.')
+        .try_fold(document.clone(), |value, name| step(&value, name))?;
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
@@ -190,9 +262,23 @@ mod tests {
     #[test]
     fn counts_are_found_where_each_portal_writes_them() {
         assert_eq!(count_in(&json!({"count": 5996}), "count"), Some(5996));
-        assert_eq!(count_in(&json!({"success": true, "result": {"total": 271_534, "records": []}}), "result.total"), Some(271_534));
-        assert_eq!(count_in(&json!([{"count": "3120041"}]), "0.count"), Some(3_120_041));
-        for (document, member) in [(json!({}), "count"), (json!({"count": "many"}), "count"), (json!([]), "0.count"), (json!({"count": -1}), "count")] {
+        assert_eq!(
+            count_in(
+                &json!({"success": true, "result": {"total": 271_534, "records": []}}),
+                "result.total"
+            ),
+            Some(271_534)
+        );
+        assert_eq!(
+            count_in(&json!([{"count": "3120041"}]), "0.count"),
+            Some(3_120_041)
+        );
+        for (document, member) in [
+            (json!({}), "count"),
+            (json!({"count": "many"}), "count"),
+            (json!([]), "0.count"),
+            (json!({"count": -1}), "count"),
+        ] {
             assert_eq!(count_in(&document, member), None, "{document} {member}");
         }
     }

@@ -9,7 +9,12 @@ use pubdata_core::pipeline::{DatedBy, Declaration, Format, Source, Syntax, expan
 use pubdata_fetch::Request;
 
 /// The files of a source for one partition: every combination of its variables.
-pub(crate) fn requests(settings: &RunSettings, declaration: &Declaration, source: &Source, partition: Option<&str>) -> Result<Vec<Wanted>> {
+pub(crate) fn requests(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    source: &Source,
+    partition: Option<&str>,
+) -> Result<Vec<Wanted>> {
     let mut combinations: Vec<BTreeMap<String, String>> = vec![BTreeMap::new()];
     if let (Some(range), Some(value)) = (&declaration.partition, partition) {
         combinations[0].insert(range.variable.clone(), value.to_owned());
@@ -20,16 +25,31 @@ pub(crate) fn requests(settings: &RunSettings, declaration: &Declaration, source
             keys.insert(name.clone(), value.clone());
             keys
         };
-        combinations = combinations.iter().flat_map(|keys| values.values().iter().map(move |value| with_value(keys, value))).collect();
+        combinations = combinations
+            .iter()
+            .flat_map(|keys| {
+                values
+                    .values()
+                    .iter()
+                    .map(move |value| with_value(keys, value))
+            })
+            .collect();
     }
     if let Some(pages) = &source.pages {
-        combinations.iter_mut().for_each(|keys| drop(keys.insert(pages.variable.clone(), "0".to_owned())));
+        combinations
+            .iter_mut()
+            .for_each(|keys| drop(keys.insert(pages.variable.clone(), "0".to_owned())));
     }
     let request = |keys: BTreeMap<String, String>| {
         let url = expand(&source.url, &keys)?;
         let bundled = url.strip_prefix("bundled:").map(|path| {
             let file = format!("pipelines/{path}");
-            settings.declarations.files.read(&file).map(<[u8]>::to_vec).ok_or_else(|| Error::config(format!("there is no file {file}")))
+            settings
+                .declarations
+                .files
+                .read(&file)
+                .map(<[u8]>::to_vec)
+                .ok_or_else(|| Error::config(format!("there is no file {file}")))
         });
         let request = Request {
             source_id: source.source_id.clone(),
@@ -37,9 +57,21 @@ pub(crate) fn requests(settings: &RunSettings, declaration: &Declaration, source
             source_date: source.source_date.clone(),
             is_archive: source.is_archive(),
             is_page: false,
-            is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::JsonRecords { .. } | Format::Document { syntax: Syntax::Json }),
+            is_json: !source.is_archive()
+                && matches!(
+                    source.format,
+                    Format::JsonRows
+                        | Format::JsonRecords { .. }
+                        | Format::Document {
+                            syntax: Syntax::Json
+                        }
+                ),
             // Of a list in pages it is all of them together.
-            min_bytes: if source.pages.is_some() { 0 } else { source.min_bytes },
+            min_bytes: if source.pages.is_some() {
+                0
+            } else {
+                source.min_bytes
+            },
             max_bytes: source.max_bytes,
             bundled: bundled.transpose()?,
             redirects: source.redirects.clone(),
@@ -49,9 +81,28 @@ pub(crate) fn requests(settings: &RunSettings, declaration: &Declaration, source
             keys,
         };
         let dated_by = source.dated_by.as_ref();
-        let dated_by = dated_by.map(|dated_by| expand(&dated_by.url, &request.keys).map(|url| DatedBy { url, ..dated_by.clone() }));
-        let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone(), min_bytes: source.min_bytes });
-        Ok(Wanted { request, paging, dated_by: dated_by.transpose()?, future_date: None })
+        let dated_by = dated_by.map(|dated_by| {
+            expand(&dated_by.url, &request.keys).map(|url| DatedBy {
+                url,
+                ..dated_by.clone()
+            })
+        });
+        let paging = source.pages.clone().map(|pages| Paging {
+            pages,
+            url: source.url.clone(),
+            format: source.format.clone(),
+            min_bytes: source.min_bytes,
+        });
+        Ok(Wanted {
+            request,
+            paging,
+            dated_by: dated_by.transpose()?,
+            future_date: None,
+        })
     };
-    combinations.into_iter().map(request).collect::<Result<_>>().context(|| format!("source {}", source.source_id))
+    combinations
+        .into_iter()
+        .map(request)
+        .collect::<Result<_>>()
+        .context(|| format!("source {}", source.source_id))
 }

@@ -1,4 +1,5 @@
-//! Asks for one file of a source: of its publisher, of a person, or of what is here already. A host that keeps failing is asked no more.
+//! Asks for one file of a source: of its publisher, of a person, or of what is here already. A host
+//! that keeps failing is asked no more.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -32,54 +33,111 @@ pub(super) struct SourceFetcher<'a> {
 }
 
 impl<'a> SourceFetcher<'a> {
-    pub(crate) fn new(settings: &'a RunSettings, fetcher: &'a Fetcher, observer: &'a SharedObserver) -> Self {
-        Self { settings, fetcher, observer, failures: std::sync::Mutex::default(), begun: std::sync::Mutex::default() }
+    pub(crate) fn new(
+        settings: &'a RunSettings,
+        fetcher: &'a Fetcher,
+        observer: &'a SharedObserver,
+    ) -> Self {
+        Self {
+            settings,
+            fetcher,
+            observer,
+            failures: std::sync::Mutex::default(),
+            begun: std::sync::Mutex::default(),
+        }
     }
 
-    /// Whether what comes must have its least bytes: no sample does, and what is there already was looked at when it came.
+    /// Whether what comes must have its least bytes: no sample does, and what is there already was
+    /// looked at when it came.
     pub(super) fn is_held_to_floors(&self) -> bool {
         !self.settings.is_offline && !self.fetcher.is_sample()
     }
 
-    /// Has a file that cannot be read asked for whole the next time, and not only whether it changed: it may have come so. Offline nothing is asked for.
+    /// Has a file that cannot be read asked for whole the next time, and not only whether it
+    /// changed: it may have come so. Offline nothing is asked for.
     pub(crate) fn doubt(&self, snapshot: &Snapshot) -> Result<()> {
-        if self.settings.is_offline { Ok(()) } else { self.fetcher.snapshots().forget(snapshot) }
+        if self.settings.is_offline {
+            Ok(())
+        } else {
+            self.fetcher.snapshots().forget(snapshot)
+        }
     }
 
-    /// Asks for a file for as long as its pipeline has time left: a publisher that drips must not hold the others' night. What came of the file by then
-    /// stays, and the next run goes on behind it.
+    /// Asks for a file for as long as its pipeline has time left: a publisher that drips must not
+    /// hold the others' night. What came of the file by then stays, and the next run goes on behind
+    /// it.
     async fn fetch_in_time(&self, request: &Request) -> Result<Outcome> {
-        let pipeline_id = self.settings.declarations.source(&request.source_id).map_or("", |(owner, _)| &owner.pipeline_id);
+        let pipeline_id = self
+            .settings
+            .declarations
+            .source(&request.source_id)
+            .map_or("", |(owner, _)| &owner.pipeline_id);
         let deadline = self.settings.fetch.pipeline_deadline;
         let now = self.settings.fetch.clock.instant();
-        let begun = *self.begun.lock().expect("nothing panics while holding it").entry(pipeline_id.to_owned()).or_insert(now);
+        let begun = *self
+            .begun
+            .lock()
+            .expect("nothing panics while holding it")
+            .entry(pipeline_id.to_owned())
+            .or_insert(now);
         let left = deadline.saturating_sub(now.saturating_duration_since(begun));
         let too_late = |_| {
             self.observer.finished();
             Err(Error::fetch(format!("the files of {pipeline_id} took longer than {} minutes", deadline.as_secs().div_ceil(60)))
                 .hint("the publisher is slow today: the next run goes on where this one ended; `--fetch-minutes` allows more"))
         };
-        let fetched = AssertUnwindSafe(self.fetcher.fetch(request, &**self.observer)).catch_unwind();
-        let fetched = async { fetched.await.unwrap_or_else(|_| Err(Error::fetch("what was sent stopped the program with a defect"))) };
-        tokio::time::timeout(left, fetched).await.unwrap_or_else(too_late)
+        let fetched =
+            AssertUnwindSafe(self.fetcher.fetch(request, &**self.observer)).catch_unwind();
+        let fetched = async {
+            fetched.await.unwrap_or_else(|_| {
+                Err(Error::fetch(
+                    "what was sent stopped the program with a defect",
+                ))
+            })
+        };
+        tokio::time::timeout(left, fetched)
+            .await
+            .unwrap_or_else(too_late)
     }
 
     /// What became of a file, and the outcome to report.
     pub(super) async fn fetch_one(&self, request: &Request) -> Result<(Fetched, &'static str)> {
         let host = host_of(&request.url).to_owned();
-        let failures = || self.failures.lock().expect("nothing panics while holding it").get(&host).copied().unwrap_or(0);
+        let failures = || {
+            self.failures
+                .lock()
+                .expect("nothing panics while holding it")
+                .get(&host)
+                .copied()
+                .unwrap_or(0)
+        };
         let fetched = if self.settings.is_offline && request.bundled.is_none() {
-            let known = self.fetcher.snapshots().known(&request.source_id, &recorded_url(&request.url)?);
-            known.map_or(Fetched::Absent, |snapshot| Fetched::Snapshots(vec![snapshot]))
-        } else if self.settings.declarations.source(&request.source_id).is_some_and(|(_, source)| is_by_hand(self.settings, source)) {
+            let known = self
+                .fetcher
+                .snapshots()
+                .known(&request.source_id, &recorded_url(&request.url)?);
+            known.map_or(Fetched::Absent, |snapshot| {
+                Fetched::Snapshots(vec![snapshot])
+            })
+        } else if self
+            .settings
+            .declarations
+            .source(&request.source_id)
+            .is_some_and(|(_, source)| is_by_hand(self.settings, source))
+        {
             fetched_by_hand(self.settings, request)?
         } else if failures() >= FAILURES_PER_HOST {
-            Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
+            Fetched::Failed(format!(
+                "not asked: {host} failed {FAILURES_PER_HOST} times in this run"
+            ))
         } else {
             let imported = imported(self.fetcher.snapshots(), request)?;
             let answer = self.fetch_in_time(request).await;
             // Our own disk fails every file alike, and no publisher is to blame for it.
-            if answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Store) {
+            if answer
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::Store)
+            {
                 return answer.map(|_| (Fetched::Absent, Fetched::Absent.word()));
             }
             if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
@@ -100,9 +158,18 @@ impl<'a> SourceFetcher<'a> {
                 Ok(Outcome::Absent) => Fetched::Absent,
                 Ok(Outcome::NotConfigured { variable }) => Fetched::NotConfigured(variable),
                 Err(error) => {
-                    *self.failures.lock().expect("nothing panics while holding it").entry(host).or_insert(0) += 1;
+                    *self
+                        .failures
+                        .lock()
+                        .expect("nothing panics while holding it")
+                        .entry(host)
+                        .or_insert(0) += 1;
                     let text = cut(without_places(&error.to_string(), request)?);
-                    Fetched::Failed(error.way_out().map_or_else(|| text.clone(), |hint| format!("{text} ({hint})")))
+                    Fetched::Failed(
+                        error
+                            .way_out()
+                            .map_or_else(|| text.clone(), |hint| format!("{text} ({hint})")),
+                    )
                 }
             }
         };
@@ -115,8 +182,13 @@ impl<'a> SourceFetcher<'a> {
 /// What went wrong with a file, without its names: whoever tells of it says first which file it is.
 fn without_places(text: &str, request: &Request) -> Result<String> {
     let url = recorded_url(&request.url)?;
-    let text = text.strip_prefix(&format!("source `{}`: ", request.source_id)).unwrap_or(text);
-    Ok(text.strip_prefix(&format!("{url}: ")).unwrap_or(text).to_owned())
+    let text = text
+        .strip_prefix(&format!("source `{}`: ", request.source_id))
+        .unwrap_or(text);
+    Ok(text
+        .strip_prefix(&format!("{url}: "))
+        .unwrap_or(text)
+        .to_owned())
 }
 
 /// A message of bounded length: what a server sends may stand in it, and the ledger keeps it.
@@ -129,5 +201,6 @@ fn cut(mut text: String) -> String {
 }
 
 fn host_of(url: &str) -> &str {
-    url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default())
+    url.split_once("://")
+        .map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default())
 }

@@ -9,7 +9,8 @@ use pubdata_fetch::Request;
 pub(crate) const NEW: &str = "new";
 /// Outcome of a file that was fetched and has the known bytes.
 pub(crate) const UNCHANGED: &str = "unchanged";
-/// Outcome of a file that was not fetched, because its publisher's document says that it did not change.
+/// Outcome of a file that was not fetched, because its publisher's document says that it did not
+/// change.
 pub(crate) const REUSED: &str = "reused";
 
 /// What became of a file.
@@ -56,11 +57,19 @@ impl Fetched {
     /// What is reported of an address that this came of.
     pub(crate) fn told(&self, url: &str, outcome: &'static str) -> FetchedSource {
         let (size_bytes, detail) = match self {
-            Self::Snapshots(snapshots) => (Some(snapshots.iter().map(|snapshot| snapshot.size_bytes).sum()), None),
+            Self::Snapshots(snapshots) => (
+                Some(snapshots.iter().map(|snapshot| snapshot.size_bytes).sum()),
+                None,
+            ),
             Self::Absent => (None, None),
             Self::NotConfigured(variable) => (None, Some(format!("{variable} is not set"))),
             Self::Failed(message) => (None, Some(message.clone())),
         };
-        FetchedSource { url: pubdata_fetch::recorded_url(url).unwrap_or_default(), outcome: outcome.into(), size_bytes, detail }
+        FetchedSource {
+            url: pubdata_fetch::recorded_url(url).unwrap_or_default(),
+            outcome: outcome.into(),
+            size_bytes,
+            detail,
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Asks the feeds and the indexes of days, and logs what was not known. A feed that fails is told of in its report and stops nothing else.
+//! Asks the feeds and the indexes of days, and logs what was not known. A feed that fails is told
+//! of in its report and stops nothing else.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::{Declarations, expand};
 use pubdata_core::provenance::{Inputs, Snapshot};
 use pubdata_fetch::{FetchSettings, Fetcher, NoProgress, Outcome, Request};
-use pubdata_store::{EventKind, EventLog, Feed, Findings, FollowState, Home, Reconciled, Snapshots};
+use pubdata_store::{
+    EventKind, EventLog, Feed, Findings, FollowState, Home, Reconciled, Snapshots,
+};
 
 /// The log with what is known of its filings, and the feeds.
 pub struct Follower {
@@ -44,18 +47,34 @@ impl Follower {
     /// # Errors
     /// As [`super::once`].
     pub fn open(settings: FollowSettings) -> Result<Self> {
-        let FollowSettings { home, declarations, fetch, .. } = settings;
+        let FollowSettings {
+            home,
+            declarations,
+            fetch,
+            ..
+        } = settings;
         let feeds = Feeds::of(&declarations)?;
         let mut known = KnownFilings::default();
         let log = EventLog::open(&home, |event| known.note(event))?;
-        // Feeds are not kept: emptied at the start, because what was fetched may not have been logged.
+        // Feeds are not kept: emptied at the start, because what was fetched may not have been
+        // logged.
         let fetcher = Fetcher::new(fetch.clone(), Snapshots::open(&home.scratch("follow")?)?)?;
         let mut state = FollowState::read(&home)?;
         if state.begun_on.is_empty() {
             state.begun_on = feeds.zone.civil(fetch.clock.now()).date().to_string();
             state.write(&home)?;
         }
-        Ok(Self { findings: Findings::open(&home)?, home, declarations, feeds, fetch, fetcher, log, known, state })
+        Ok(Self {
+            findings: Findings::open(&home)?,
+            home,
+            declarations,
+            feeds,
+            fetch,
+            fetcher,
+            log,
+            known,
+            state,
+        })
     }
 
     /// Number of the log's last event.
@@ -72,15 +91,19 @@ impl Follower {
         }
     }
 
-    /// Asks the feed of current filings, page by page until one ends with a filing that was known before, or the feed of filings with
-    /// financial data.
+    /// Asks the feed of current filings, page by page until one ends with a filing that was known
+    /// before, or the feed of filings with financial data.
     ///
     /// # Errors
     /// `Store`, when the log fails. That the feed fails is told in the report.
     pub async fn poll(&mut self, feed: Feed) -> Result<PollReport> {
         let asked_at = self.now();
         let mut report = empty_report(feed, None);
-        let outcome = if feed == Feed::Getcurrent { self.read_pages(&mut report).await } else { self.read_xbrl(&mut report).await };
+        let outcome = if feed == Feed::Getcurrent {
+            self.read_pages(&mut report).await
+        } else {
+            self.read_xbrl(&mut report).await
+        };
         let outcome = match outcome {
             Ok(Some((url, seen))) => {
                 report.outcome = "read";
@@ -110,22 +133,35 @@ impl Follower {
             Err(error) => Err(error),
         };
         if outcome.is_ok() && report.outcome == "read" {
-            let reconciled = Reconciled { at: asked_at.to_string(), filings: report.filings, missed: report.new_filings };
+            let reconciled = Reconciled {
+                at: asked_at.to_string(),
+                filings: report.filings,
+                missed: report.new_filings,
+            };
             self.state.reconciled.insert(day.to_string(), reconciled);
         }
         self.conclude(report, outcome, asked_at)
     }
 
-    /// Days whose index should be there and was not read: from the day on which the log began, as far back as is declared.
+    /// Days whose index should be there and was not read: from the day on which the log began, as
+    /// far back as is declared.
     pub fn days_due(&self) -> Vec<Date> {
         let now = self.feeds.zone.civil(self.now());
         let begun_on: Date = self.state.begun_on.parse().unwrap_or(now.date());
         let index = &self.feeds.index;
-        let first = now.date().saturating_sub(i64::from(index.look_back_days).days()).max(begun_on);
-        let is_business = |day: &Date| !matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday);
+        let first = now
+            .date()
+            .saturating_sub(i64::from(index.look_back_days).days())
+            .max(begun_on);
+        let is_business =
+            |day: &Date| !matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday);
         let is_out = |day: &Date| now >= day.saturating_add(1.day()).at(index.from_hour, 0, 0, 0);
         let is_known = |day: &Date| self.state.reconciled.contains_key(&day.to_string());
-        first.series(1.day()).take_while(|day| *day < now.date()).filter(|day| is_business(day) && is_out(day) && !is_known(day)).collect()
+        first
+            .series(1.day())
+            .take_while(|day| *day < now.date())
+            .filter(|day| is_business(day) && is_out(day) && !is_known(day))
+            .collect()
     }
 
     /// Deletes events that are no longer kept.
@@ -145,14 +181,18 @@ impl Follower {
 
     /// All pages that are new, the newest entries first; none when there is nothing to read.
     ///
-    /// Nothing is logged before the last page is read: the next time, a newer filing that is known would hide older ones that are not.
+    /// Nothing is logged before the last page is read: the next time, a newer filing that is known
+    /// would hide older ones that are not.
     async fn read_pages(&self, report: &mut PollReport) -> Result<Option<(String, FeedPage)>> {
         let paged = self.feeds.current.clone();
         let mut all = FeedPage::default();
         let mut url = None;
         for page in 0..paged.max_pages {
             let start = (page * paged.page_entries).to_string();
-            let seen = match self.ask(&paged.asked, Some(&start), Reading::Current).await? {
+            let seen = match self
+                .ask(&paged.asked, Some(&start), Reading::Current)
+                .await?
+            {
                 Answer::Read(snapshot, seen) => {
                     url.get_or_insert(snapshot.url);
                     seen
@@ -160,14 +200,20 @@ impl Follower {
                 Answer::Unchanged | Answer::Absent => break,
             };
             let is_end = seen.entries.len() + seen.issues.len() < paged.page_entries as usize;
-            let is_overlapping = seen.entries.last().is_some_and(|oldest| self.is_known(oldest));
+            let is_overlapping = seen
+                .entries
+                .last()
+                .is_some_and(|oldest| self.is_known(oldest));
             all.entries.extend(seen.entries);
             all.issues.extend(seen.issues);
             if is_end || is_overlapping {
                 break;
             }
             if page + 1 == paged.max_pages && self.last_seq() > 0 {
-                report.detail = Some(format!("{} pages did not reach what is known; the index of the day will show what is missing", paged.max_pages));
+                report.detail = Some(format!(
+                    "{} pages did not reach what is known; the index of the day will show what is missing",
+                    paged.max_pages
+                ));
             }
         }
         Ok(url.map(|url| (url, all)))
@@ -185,13 +231,19 @@ impl Follower {
     }
 
     fn is_known(&self, entry: &FeedEntry) -> bool {
-        self.known.knows(entry.accession_number) || self.log.forgotten().contains(&entry.accession_number)
+        self.known.knows(entry.accession_number)
+            || self.log.forgotten().contains(&entry.accession_number)
     }
 
     /// Fetches a file of a source and reads it. The bytes are not kept.
     async fn ask(&self, asked: &Asked, value: Option<&str>, reading: Reading) -> Result<Answer> {
         let source = &asked.source;
-        let keys: BTreeMap<String, String> = source.on_demand.iter().cloned().zip(value.map(str::to_owned)).collect();
+        let keys: BTreeMap<String, String> = source
+            .on_demand
+            .iter()
+            .cloned()
+            .zip(value.map(str::to_owned))
+            .collect();
         let request = Request {
             source_id: source.source_id.clone(),
             url: expand(&source.url, &keys)?,
@@ -212,32 +264,59 @@ impl Follower {
             Outcome::New(snapshot) => snapshot,
             Outcome::Unchanged(_) | Outcome::Reused(_) => return Ok(Answer::Unchanged),
             Outcome::Absent => return Ok(Answer::Absent),
-            Outcome::NotConfigured { variable } => return Err(Error::config(format!("{variable} is not set"))),
+            Outcome::NotConfigured { variable } => {
+                return Err(Error::config(format!("{variable} is not set")));
+            }
         };
         let snapshots = self.fetcher.snapshots().clone();
-        let (declarations, zone, source_id) = (self.declarations.clone(), self.feeds.zone.clone(), source.source_id.clone());
+        let (declarations, zone, source_id) = (
+            self.declarations.clone(),
+            self.feeds.zone.clone(),
+            source.source_id.clone(),
+        );
         let read = move || {
-            let declaration = declarations.source(&source_id).map(|(declaration, _)| declaration).ok_or_else(|| Error::config("the source is not declared"))?;
+            let declaration = declarations
+                .source(&source_id)
+                .map(|(declaration, _)| declaration)
+                .ok_or_else(|| Error::config("the source is not declared"))?;
             let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
-            let context = Context::new(&declarations, declaration, None, Inputs::new(vec![snapshot.clone()]), &locate, None);
+            let context = Context::new(
+                &declarations,
+                declaration,
+                None,
+                Inputs::new(vec![snapshot.clone()]),
+                &locate,
+                None,
+            );
             let seen = read_feed(&context, &source_id, reading, &zone);
-            // One file stays, for the question whether it has changed. What was read in vain, or is part of what is read as one, is asked for anew.
+            // One file stays, for the question whether it has changed. What was read in vain, or is
+            // part of what is read as one, is asked for anew.
             let is_kept = seen.is_ok() && reading == Reading::Xbrl;
             if !is_kept {
                 snapshots.forget(&snapshot)?;
             }
-            for stored in snapshots.all()?.iter().filter(|stored| stored.source_id == source_id && !(is_kept && stored.sha256 == snapshot.sha256)) {
+            for stored in snapshots.all()?.iter().filter(|stored| {
+                stored.source_id == source_id && !(is_kept && stored.sha256 == snapshot.sha256)
+            }) {
                 snapshots.remove(stored)?;
             }
             seen.map(|seen| Answer::Read(snapshot, seen))
         };
-        tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(Error::store(format!("reading a feed was stopped: {error}"))))
+        tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or_else(|error| {
+                Err(Error::store(format!("reading a feed was stopped: {error}")))
+            })
     }
 
     /// Logs what is new, oldest first.
     fn take(&mut self, report: &mut PollReport, seen: FeedPage, url: &str) -> Result<()> {
         report.entries = seen.entries.len() + seen.issues.len();
-        let mut numbers: Vec<_> = seen.entries.iter().map(|entry| entry.accession_number).collect();
+        let mut numbers: Vec<_> = seen
+            .entries
+            .iter()
+            .map(|entry| entry.accession_number)
+            .collect();
         numbers.sort_unstable();
         numbers.dedup();
         report.filings = numbers.len();
@@ -245,7 +324,9 @@ impl Follower {
         if report.feed != Feed::DailyIndex {
             entries.reverse();
         }
-        let events = self.known.events(entries, self.log.forgotten(), report.feed, url);
+        let events = self
+            .known
+            .events(entries, self.log.forgotten(), report.feed, url);
         for event in self.log.append(events, self.fetch.clock.now())? {
             match event.event {
                 EventKind::Filing => report.new_filings += 1,
@@ -258,7 +339,12 @@ impl Follower {
     }
 
     /// Writes down how the feed answered. A failure of the feed is no failure of the follower.
-    fn conclude(&mut self, mut report: PollReport, outcome: Result<()>, asked_at: Timestamp) -> Result<PollReport> {
+    fn conclude(
+        &mut self,
+        mut report: PollReport,
+        outcome: Result<()>,
+        asked_at: Timestamp,
+    ) -> Result<PollReport> {
         let state = self.state.feeds.entry(report.feed).or_default();
         state.asked_at = Some(asked_at.to_string());
         match outcome {
@@ -270,10 +356,16 @@ impl Follower {
             }
             Err(error) if is_of_feed(error.kind()) => {
                 report.outcome = "failed";
-                report.detail = Some(error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")));
+                report.detail = Some(
+                    error
+                        .way_out()
+                        .map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")),
+                );
                 state.failure.clone_from(&report.detail);
                 if error.kind() == ErrorKind::Format {
-                    report.findings = self.findings.add(vec![unreadable_feed(report.feed, &error)])?;
+                    report.findings = self
+                        .findings
+                        .add(vec![unreadable_feed(report.feed, &error)])?;
                 }
             }
             Err(error) => return Err(error),
@@ -296,5 +388,15 @@ fn unreadable_feed(feed: Feed, error: &Error) -> Issue {
 }
 
 fn empty_report(feed: Feed, day: Option<Date>) -> PollReport {
-    PollReport { feed, day: day.map(|day| day.to_string()), outcome: "absent", detail: None, entries: 0, filings: 0, new_filings: 0, updates: 0, findings: 0 }
+    PollReport {
+        feed,
+        day: day.map(|day| day.to_string()),
+        outcome: "absent",
+        detail: None,
+        entries: 0,
+        filings: 0,
+        new_filings: 0,
+        updates: 0,
+        findings: 0,
+    }
 }

@@ -1,4 +1,5 @@
-//! What is known of the filings in the event log, and the events that entries add to it. What is known is added to, never replaced.
+//! What is known of the filings in the event log, and the events that entries add to it. What is
+//! known is added to, never replaced.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -31,17 +32,28 @@ impl KnownFilings {
         self.filings.contains_key(&accession)
     }
 
-    /// What entries add, as events: one for each filing that is new or of which more is known, in the order in which they were first
-    /// shown here. Nothing is noted yet: that is for when the events are in the log.
-    pub(super) fn events(&self, entries: Vec<FeedEntry>, forgotten: &HashSet<AccessionNumber>, source: Feed, source_url: &str) -> Vec<NewEvent> {
-        let mut changed: HashMap<AccessionNumber, (usize, EventKind, StreamFiling, bool)> = HashMap::new();
+    /// What entries add, as events: one for each filing that is new or of which more is known, in
+    /// the order in which they were first shown here. Nothing is noted yet: that is for when the
+    /// events are in the log.
+    pub(super) fn events(
+        &self,
+        entries: Vec<FeedEntry>,
+        forgotten: &HashSet<AccessionNumber>,
+        source: Feed,
+        source_url: &str,
+    ) -> Vec<NewEvent> {
+        let mut changed: HashMap<AccessionNumber, (usize, EventKind, StreamFiling, bool)> =
+            HashMap::new();
         for (order, entry) in entries.into_iter().enumerate() {
             let accession = entry.accession_number;
             let (_, _, filing, is_changed) = match changed.entry(accession) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => match self.filings.get(&accession) {
-                    Some((_, known)) => entry.insert((order, EventKind::Update, known.clone(), false)),
-                    // What was known of it is no longer kept, so that it cannot be told what is new.
+                    Some((_, known)) => {
+                        entry.insert((order, EventKind::Update, known.clone(), false))
+                    }
+                    // What was known of it is no longer kept, so that it cannot be told what is
+                    // new.
                     None if forgotten.contains(&accession) => continue,
                     None => entry.insert((order, EventKind::Filing, StreamFiling::default(), true)),
                 },
@@ -52,7 +64,16 @@ impl KnownFilings {
             .into_iter()
             .filter(|(_, (_, _, _, is_changed))| *is_changed)
             .map(|(accession_number, (order, event, filing, _))| {
-                (order, NewEvent { event, accession_number, source, source_url: source_url.to_owned(), filing })
+                (
+                    order,
+                    NewEvent {
+                        event,
+                        accession_number,
+                        source,
+                        source_url: source_url.to_owned(),
+                        filing,
+                    },
+                )
             })
             .collect();
         by_order.into_values().collect()
@@ -93,13 +114,28 @@ fn add(filing: &mut StreamFiling, entry: FeedEntry) -> bool {
 /// One registrant can have two roles in a filing; a party without a role is one that is known.
 fn add_party(entities: &mut Vec<StreamEntity>, party: Party) -> bool {
     let cik = party.cik.to_string();
-    let same_role = entities.iter().position(|entity| entity.cik == cik && entity.role == party.role);
-    let found = same_role.or_else(|| entities.iter().position(|entity| entity.cik == cik && (entity.role.is_none() || party.role.is_none())));
+    let same_role = entities
+        .iter()
+        .position(|entity| entity.cik == cik && entity.role == party.role);
+    let found = same_role.or_else(|| {
+        entities
+            .iter()
+            .position(|entity| entity.cik == cik && (entity.role.is_none() || party.role.is_none()))
+    });
     let Some(known) = found.map(|index| &mut entities[index]) else {
-        entities.push(StreamEntity { cik, name: party.name, role: party.role, sic: party.sic });
+        entities.push(StreamEntity {
+            cik,
+            name: party.name,
+            role: party.role,
+            sic: party.sic,
+        });
         return true;
     };
-    let filled = [fill(&mut known.name, party.name), fill(&mut known.role, party.role), fill(&mut known.sic, party.sic)];
+    let filled = [
+        fill(&mut known.name, party.name),
+        fill(&mut known.role, party.role),
+        fill(&mut known.sic, party.sic),
+    ];
     filled.contains(&true)
 }
 
@@ -119,7 +155,12 @@ mod tests {
     use pubdata_store::Event;
 
     fn entry(number: &str, form: &str, parties: &[(u64, Option<&str>)]) -> FeedEntry {
-        let party = |(cik, role): &(u64, Option<&str>)| Party { cik: cik.to_string().parse().unwrap(), name: None, role: role.map(str::to_owned), sic: None };
+        let party = |(cik, role): &(u64, Option<&str>)| Party {
+            cik: cik.to_string().parse().unwrap(),
+            name: None,
+            role: role.map(str::to_owned),
+            sic: None,
+        };
         FeedEntry {
             accession_number: number.parse().unwrap(),
             form: form.to_owned(),
@@ -142,16 +183,46 @@ mod tests {
     type KnownParty = (String, Option<String>);
 
     /// What the entries make of the known filings, as kind, number and parties; noted there.
-    fn events(known: &mut KnownFilings, entries: Vec<FeedEntry>, forgotten: &[&str]) -> Vec<(EventKind, String, Vec<KnownParty>)> {
-        let forgotten: HashSet<_> = forgotten.iter().map(|number| number.parse().unwrap()).collect();
-        let new = known.events(entries, &forgotten, Feed::Getcurrent, "https://publisher.example/");
+    fn events(
+        known: &mut KnownFilings,
+        entries: Vec<FeedEntry>,
+        forgotten: &[&str],
+    ) -> Vec<(EventKind, String, Vec<KnownParty>)> {
+        let forgotten: HashSet<_> = forgotten
+            .iter()
+            .map(|number| number.parse().unwrap())
+            .collect();
+        let new = known.events(
+            entries,
+            &forgotten,
+            Feed::Getcurrent,
+            "https://publisher.example/",
+        );
         let mut told = Vec::new();
         for (seq, event) in (1..).zip(new) {
             let accession_number = event.accession_number.to_string();
-            let parties = event.filing.entities.iter().map(|entity| (entity.cik.trim_start_matches('0').to_owned(), entity.role.clone())).collect();
+            let parties = event
+                .filing
+                .entities
+                .iter()
+                .map(|entity| {
+                    (
+                        entity.cik.trim_start_matches('0').to_owned(),
+                        entity.role.clone(),
+                    )
+                })
+                .collect();
             told.push((event.event, accession_number.clone(), parties));
             let seen_at = "2024-03-16T02:00:00Z".to_owned();
-            known.note(Event { seq, event: event.event, accession_number, seen_at, source: event.source, source_url: event.source_url, filing: event.filing });
+            known.note(Event {
+                seq,
+                event: event.event,
+                accession_number,
+                seen_at,
+                source: event.source,
+                source_url: event.source_url,
+                filing: event.filing,
+            });
         }
         told
     }
@@ -163,12 +234,37 @@ mod tests {
     #[test]
     fn entries_of_one_filing_become_one_with_all_parties() {
         let mut known = KnownFilings::default();
-        let page = || vec![entry(A, "4", &[(7, Some("issuer"))]), entry(B, "8-K", &[(9, Some("filer"))]), entry(A, "4", &[(8, Some("reporting"))])];
+        let page = || {
+            vec![
+                entry(A, "4", &[(7, Some("issuer"))]),
+                entry(B, "8-K", &[(9, Some("filer"))]),
+                entry(A, "4", &[(8, Some("reporting"))]),
+            ]
+        };
         let parties = vec![party("7", Some("issuer")), party("8", Some("reporting"))];
-        let expected = [(EventKind::Filing, A.to_owned(), parties), (EventKind::Filing, B.to_owned(), vec![party("9", Some("filer"))])];
+        let expected = [
+            (EventKind::Filing, A.to_owned(), parties),
+            (
+                EventKind::Filing,
+                B.to_owned(),
+                vec![party("9", Some("filer"))],
+            ),
+        ];
         assert_eq!(events(&mut known, page(), &[]), expected);
-        assert_eq!(events(&mut known, page(), &[]), [], "the same page says nothing new");
-        assert_eq!(events(&mut known, vec![entry(A, "4", &[(7, None), (8, None)])], &[]), [], "nor does an index without roles");
+        assert_eq!(
+            events(&mut known, page(), &[]),
+            [],
+            "the same page says nothing new"
+        );
+        assert_eq!(
+            events(
+                &mut known,
+                vec![entry(A, "4", &[(7, None), (8, None)])],
+                &[]
+            ),
+            [],
+            "nor does an index without roles"
+        );
     }
 
     #[test]
@@ -177,19 +273,44 @@ mod tests {
         events(&mut known, vec![entry(A, "SC 13D/A", &[(7, None)])], &[]);
         let update = |parties| vec![(EventKind::Update, A.to_owned(), parties)];
         let subject = party("7", Some("subject"));
-        assert_eq!(events(&mut known, vec![entry(A, "SC 13D/A", &[(7, Some("subject"))])], &[]), update(vec![subject.clone()]));
+        assert_eq!(
+            events(
+                &mut known,
+                vec![entry(A, "SC 13D/A", &[(7, Some("subject"))])],
+                &[]
+            ),
+            update(vec![subject.clone()])
+        );
         let both = vec![subject.clone(), party("7", Some("filed_by"))];
-        assert_eq!(events(&mut known, vec![entry(A, "SC 13D/A", &[(7, Some("filed_by"))])], &[]), update(both.clone()), "two roles of one registrant");
-        assert_eq!(events(&mut known, vec![entry(A, "SC TO-T/A", &[(7, None)])], &[]), update(both), "a second form");
+        assert_eq!(
+            events(
+                &mut known,
+                vec![entry(A, "SC 13D/A", &[(7, Some("filed_by"))])],
+                &[]
+            ),
+            update(both.clone()),
+            "two roles of one registrant"
+        );
+        assert_eq!(
+            events(&mut known, vec![entry(A, "SC TO-T/A", &[(7, None)])], &[]),
+            update(both),
+            "a second form"
+        );
     }
 
     #[test]
     fn what_is_no_longer_kept_is_not_new_again() {
         let mut known = KnownFilings::default();
-        assert_eq!(events(&mut known, vec![entry(A, "4", &[(7, None)])], &[A]), []);
+        assert_eq!(
+            events(&mut known, vec![entry(A, "4", &[(7, None)])], &[A]),
+            []
+        );
         events(&mut known, vec![entry(B, "4", &[(7, None)])], &[]);
         known.drop_until(1);
         assert!(!known.knows(B.parse().unwrap()));
-        assert_eq!(events(&mut known, vec![entry(B, "4", &[(8, None)])], &[B]), []);
+        assert_eq!(
+            events(&mut known, vec![entry(B, "4", &[(8, None)])], &[B]),
+            []
+        );
     }
 }

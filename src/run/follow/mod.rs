@@ -1,6 +1,7 @@
-//! Follows a publisher's feeds of new filings: asks them in turn, tells what is new from what is known, and writes it to the event log.
-//! Every filing is logged once, what becomes known of it later as updates; the index of each day shows what the feeds missed.
-//! Builds nothing, publishes nothing, and runs beside `run` and `serve`.
+//! Follows a publisher's feeds of new filings: asks them in turn, tells what is new from what is
+//! known, and writes it to the event log. Every filing is logged once, what becomes known of it
+//! later as updates; the index of each day shows what the feeds missed. Builds nothing, publishes
+//! nothing, and runs beside `run` and `serve`.
 
 mod follower;
 mod known_filings;
@@ -28,7 +29,8 @@ const LONGEST_REST: Duration = Duration::from_secs(600);
 /// What a follower works with.
 pub struct FollowSettings {
     pub home: Home,
-    /// Where servers of other machines find what the follower logs; the home itself, where no other is named.
+    /// Where servers of other machines find what the follower logs; the home itself, where no other
+    /// is named.
     pub store: SharedStore,
     pub declarations: Declarations,
     pub fetch: FetchSettings,
@@ -73,11 +75,12 @@ pub struct FollowReport {
 /// Asks every feed once.
 ///
 /// # Errors
-/// `Busy`, when another follower is at work; `Config`, when the feeds are not declared as they must be; `Store`, when the log fails.
-/// A feed that fails is told in the report.
+/// `Busy`, when another follower is at work; `Config`, when the feeds are not declared as they must
+/// be; `Store`, when the log fails. A feed that fails is told in the report.
 pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
     let days = settings.days.clone();
-    let mut shared = SharedLog::open(&settings.home, &settings.store, settings.fetch.clock.now()).await?;
+    let mut shared =
+        SharedLog::open(&settings.home, &settings.store, settings.fetch.clock.now()).await?;
     let mut follower = Follower::open(settings)?;
     let mut polls = Vec::new();
     for feed in [Feed::Getcurrent, Feed::Rss] {
@@ -94,10 +97,14 @@ pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
         shared.push().await?;
         shared.prune(follower.now()).await?;
     }
-    Ok(FollowReport { polls, last_seq: follower.last_seq() })
+    Ok(FollowReport {
+        polls,
+        last_seq: follower.last_seq(),
+    })
 }
 
-/// Asks each feed again and again until `stop` ends. Between two events nothing is lost by being killed.
+/// Asks each feed again and again until `stop` ends. Between two events nothing is lost by being
+/// killed.
 ///
 /// # Errors
 /// As [`once`]. A feed that fails is asked again, less and less often.
@@ -110,10 +117,13 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
         for day in days {
             tell(&follower.reconcile(day).await?);
         }
-        let mut due = [Feed::Getcurrent, Feed::Rss, Feed::DailyIndex].map(|feed| (feed, clock.instant(), 0_u32));
+        let mut due = [Feed::Getcurrent, Feed::Rss, Feed::DailyIndex]
+            .map(|feed| (feed, clock.instant(), 0_u32));
         let mut missing = BTreeSet::new();
         loop {
-            let next = (0..due.len()).min_by_key(|index| due[*index].1).unwrap_or_default();
+            let next = (0..due.len())
+                .min_by_key(|index| due[*index].1)
+                .unwrap_or_default();
             let (feed, at, failures) = due[next];
             let wait = at.saturating_duration_since(clock.instant());
             if !wait.is_zero() {
@@ -144,14 +154,19 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
             if let Some(shared) = &mut shared
                 && let Err(error) = shared.push().await
             {
-                // One follower too many is a mistake; a store that is away is asked again with the next feed.
+                // One follower too many is a mistake; a store that is away is asked again with the
+                // next feed.
                 if error.kind() == ErrorKind::Busy {
                     return Err(error);
                 }
                 tracing::error!("new events are in the log and not yet in the store: {error}");
             }
             let failures = if has_failed { failures + 1 } else { 0 };
-            due[next] = (feed, clock.instant() + rest(follower.interval(feed), failures), failures);
+            due[next] = (
+                feed,
+                clock.instant() + rest(follower.interval(feed), failures),
+                failures,
+            );
         }
     };
     tokio::select! {
@@ -165,19 +180,46 @@ fn rest(interval: Duration, failures: u32) -> Duration {
     if failures == 0 {
         return interval;
     }
-    interval.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX)).min(LONGEST_REST.max(interval))
+    interval
+        .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX))
+        .min(LONGEST_REST.max(interval))
 }
 
 /// Logs what is worth a line.
 fn tell(report: &PollReport) {
-    let PollReport { outcome, entries, new_filings, updates, findings, .. } = report;
-    let (feed, day, detail) = (report.feed.name(), report.day.as_deref().unwrap_or_default(), report.detail.as_deref().unwrap_or_default());
+    let PollReport {
+        outcome,
+        entries,
+        new_filings,
+        updates,
+        findings,
+        ..
+    } = report;
+    let (feed, day, detail) = (
+        report.feed.name(),
+        report.day.as_deref().unwrap_or_default(),
+        report.detail.as_deref().unwrap_or_default(),
+    );
     match *outcome {
-        "failed" => tracing::warn!(feed, day, "a feed is not available and is asked again: {detail}"),
+        "failed" => tracing::warn!(
+            feed,
+            day,
+            "a feed is not available and is asked again: {detail}"
+        ),
         "absent" if report.day.is_none() => tracing::warn!(feed, "a feed is missing: {detail}"),
         "absent" => tracing::info!(feed, day, "no index of this day yet"),
-        _ if *findings > 0 || !detail.is_empty() => tracing::warn!(feed, day, entries, new_filings, updates, findings, "{outcome} {feed} {detail}"),
-        _ if new_filings + updates > 0 || report.day.is_some() => tracing::info!(feed, day, entries, new_filings, updates, "{outcome} {feed}"),
+        _ if *findings > 0 || !detail.is_empty() => tracing::warn!(
+            feed,
+            day,
+            entries,
+            new_filings,
+            updates,
+            findings,
+            "{outcome} {feed} {detail}"
+        ),
+        _ if new_filings + updates > 0 || report.day.is_some() => {
+            tracing::info!(feed, day, entries, new_filings, updates, "{outcome} {feed}")
+        }
         _ => tracing::debug!(feed, entries, "{outcome} {feed}"),
     }
 }
@@ -198,6 +240,10 @@ mod tests {
         let rests: Vec<Duration> = (0..8).map(|failures| rest(seconds(30), failures)).collect();
         assert_eq!(rests, [30, 60, 120, 240, 480, 600, 600, 600].map(seconds));
         assert_eq!(rest(seconds(30), 99), LONGEST_REST);
-        assert_eq!(rest(seconds(3_600), 1), seconds(3_600), "never more often than without failures");
+        assert_eq!(
+            rest(seconds(3_600), 1),
+            seconds(3_600),
+            "never more often than without failures"
+        );
     }
 }

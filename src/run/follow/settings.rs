@@ -1,4 +1,5 @@
-//! The feeds as declared: which sources they are, how often each is asked, and from when on the index of a day is there.
+//! The feeds as declared: which sources they are, how often each is asked, and from when on the
+//! index of a day is there.
 
 use std::time::Duration;
 
@@ -87,32 +88,58 @@ impl Feeds {
     /// # Errors
     /// `Config`, naming what is missing or wrong.
     pub(super) fn of(declarations: &Declarations) -> Result<Self> {
-        let declaration = declarations.pipelines.get(PIPELINE).ok_or_else(|| Error::config(format!("there is no declaration `{PIPELINE}` of feeds")))?;
-        Self::read(declaration).map_err(|error| error.context(format!("pipelines/{}.toml", PIPELINE.replace('.', "/"))))
+        let declaration = declarations.pipelines.get(PIPELINE).ok_or_else(|| {
+            Error::config(format!("there is no declaration `{PIPELINE}` of feeds"))
+        })?;
+        Self::read(declaration).map_err(|error| {
+            error.context(format!("pipelines/{}.toml", PIPELINE.replace('.', "/")))
+        })
     }
 
     fn read(declaration: &Declaration) -> Result<Self> {
         let raw: Raw = toml::Value::Table(declaration.settings.clone())
             .try_into()
-            .map_err(|error: toml::de::Error| Error::config(format!("settings: {}", error.message())))?;
+            .map_err(|error: toml::de::Error| {
+                Error::config(format!("settings: {}", error.message()))
+            })?;
         let asked = |source_id: &str, every_seconds: u32| {
-            let source = declaration.sources.iter().find(|source| source.source_id == source_id);
-            let source = source.ok_or_else(|| Error::config(format!("settings: there is no source `{source_id}`")))?.clone();
+            let source = declaration
+                .sources
+                .iter()
+                .find(|source| source.source_id == source_id);
+            let source = source
+                .ok_or_else(|| {
+                    Error::config(format!("settings: there is no source `{source_id}`"))
+                })?
+                .clone();
             if every_seconds == 0 {
-                return Err(Error::config(format!("settings: `{source_id}` cannot be asked every 0 seconds")));
+                return Err(Error::config(format!(
+                    "settings: `{source_id}` cannot be asked every 0 seconds"
+                )));
             }
-            Ok(Asked { source, every: Duration::from_secs(every_seconds.into()) })
+            Ok(Asked {
+                source,
+                every: Duration::from_secs(every_seconds.into()),
+            })
         };
         let (current, index) = (raw.current, raw.daily_index);
         if current.page_entries == 0 || current.max_pages == 0 {
-            return Err(Error::config("settings: pages need entries, and there is at least one page"));
+            return Err(Error::config(
+                "settings: pages need entries, and there is at least one page",
+            ));
         }
         if !(0..24).contains(&index.from_hour) || index.look_back_days == 0 {
-            return Err(Error::config("settings: `from_hour` is an hour of the day, and `look_back_days` is at least 1"));
+            return Err(Error::config(
+                "settings: `from_hour` is an hour of the day, and `look_back_days` is at least 1",
+            ));
         }
         let feeds = Self {
             zone: Zone::of_rule(&raw.time_zone)?,
-            current: Paged { asked: asked(&current.source_id, current.every_seconds)?, page_entries: current.page_entries, max_pages: current.max_pages },
+            current: Paged {
+                asked: asked(&current.source_id, current.every_seconds)?,
+                page_entries: current.page_entries,
+                max_pages: current.max_pages,
+            },
             xbrl: asked(&raw.xbrl.source_id, raw.xbrl.every_seconds)?,
             index: Index {
                 asked: asked(&index.source_id, index.every_seconds)?,
@@ -121,9 +148,15 @@ impl Feeds {
                 look_back_days: index.look_back_days,
             },
         };
-        for (what, asked) in [("pages", &feeds.current.asked), ("days", &feeds.index.asked)] {
+        for (what, asked) in [
+            ("pages", &feeds.current.asked),
+            ("days", &feeds.index.asked),
+        ] {
             if asked.source.on_demand.is_none() {
-                return Err(Error::config(format!("settings: `{}` must name the variable of its {what} as `on_demand`", asked.source.source_id)));
+                return Err(Error::config(format!(
+                    "settings: `{}` must name the variable of its {what} as `on_demand`",
+                    asked.source.source_id
+                )));
             }
         }
         feeds.index.file_of(jiff::civil::date(2023, 7, 3))?;
@@ -139,8 +172,19 @@ impl Index {
     pub(super) fn file_of(&self, day: jiff::civil::Date) -> Result<String> {
         let (year, quarter) = (day.year().to_string(), ((day.month() + 2) / 3).to_string());
         let (month, day) = (format!("{:02}", day.month()), format!("{:02}", day.day()));
-        let values = [("year", year), ("quarter", quarter), ("month", month), ("day", day)];
-        expand(&self.file, &values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        let values = [
+            ("year", year),
+            ("quarter", quarter),
+            ("month", month),
+            ("day", day),
+        ];
+        expand(
+            &self.file,
+            &values
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
     }
 }
 
@@ -149,5 +193,9 @@ impl Index {
 /// # Errors
 /// `Config`, naming what is missing or wrong.
 pub fn check(declarations: &Declarations) -> Result<()> {
-    if declarations.pipelines.contains_key(PIPELINE) { Feeds::of(declarations).map(|_| ()) } else { Ok(()) }
+    if declarations.pipelines.contains_key(PIPELINE) {
+        Feeds::of(declarations).map(|_| ())
+    } else {
+        Ok(())
+    }
 }

@@ -12,7 +12,8 @@ use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Snapshot, SourceRows};
 use pubdata_store::{Manifest, Part, Releases};
 
-/// Files of one source that a column is said to come from. They have the same columns, and a list that comes in pages has hundreds of them.
+/// Files of one source that a column is said to come from. They have the same columns, and a list
+/// that comes in pages has hundreds of them.
 const FILES_OF_A_SOURCE: usize = 20;
 
 /// How much is said of a dataset.
@@ -27,24 +28,50 @@ pub(super) enum Extent {
 /// A publisher's file: its address is its name, its digest its version.
 pub(super) fn input(snapshot: &Snapshot, rows: Option<&SourceRows>, extent: Extent) -> Dataset {
     let (namespace, name) = named_by_address(&snapshot.url);
-    let mut facets = Facets::default().with("version", json!({ "datasetVersion": snapshot.sha256 }));
+    let mut facets =
+        Facets::default().with("version", json!({ "datasetVersion": snapshot.sha256 }));
     let mut input_facets = Facets::default();
     if extent == Extent::Full {
-        facets.add("dataSource", json!({ "name": snapshot.source_id, "uri": uri(&snapshot.url) }));
+        facets.add(
+            "dataSource",
+            json!({ "name": snapshot.source_id, "uri": uri(&snapshot.url) }),
+        );
         let mut statistics = json!({ "size": snapshot.size_bytes, "fileCount": 1 });
         if let Some(rows) = rows {
             statistics["rowCount"] = rows.read.into();
         }
         input_facets.add("inputStatistics", statistics);
     }
-    Dataset { namespace, name, facets, input_facets, output_facets: Facets::default() }
+    Dataset {
+        namespace,
+        name,
+        facets,
+        input_facets,
+        output_facets: Facets::default(),
+    }
 }
 
-/// All files that a build read. Rows are counted by source: they are those of a file where the source has one.
-pub(super) fn inputs(snapshots: &[Snapshot], rows: &BTreeMap<String, SourceRows>, extent: Extent) -> Vec<Dataset> {
-    let files_of = |source_id: &str| snapshots.iter().filter(|snapshot| snapshot.source_id == source_id).count();
-    let rows_of = |snapshot: &Snapshot| rows.get(&snapshot.source_id).filter(|_| files_of(&snapshot.source_id) == 1);
-    snapshots.iter().map(|snapshot| input(snapshot, rows_of(snapshot), extent)).collect()
+/// All files that a build read. Rows are counted by source: they are those of a file where the
+/// source has one.
+pub(super) fn inputs(
+    snapshots: &[Snapshot],
+    rows: &BTreeMap<String, SourceRows>,
+    extent: Extent,
+) -> Vec<Dataset> {
+    let files_of = |source_id: &str| {
+        snapshots
+            .iter()
+            .filter(|snapshot| snapshot.source_id == source_id)
+            .count()
+    };
+    let rows_of = |snapshot: &Snapshot| {
+        rows.get(&snapshot.source_id)
+            .filter(|_| files_of(&snapshot.source_id) == 1)
+    };
+    snapshots
+        .iter()
+        .map(|snapshot| input(snapshot, rows_of(snapshot), extent))
+        .collect()
 }
 
 /// A release, and how its datasets are called.
@@ -57,21 +84,48 @@ pub(super) struct Outputs<'a> {
 
 impl Outputs<'_> {
     /// The datasets that have parts of a task, with what these parts are.
-    pub(super) async fn of_task(&self, task_id: &str, declaration: Option<&Declaration>, extent: Extent) -> Vec<Dataset> {
+    pub(super) async fn of_task(
+        &self,
+        task_id: &str,
+        declaration: Option<&Declaration>,
+        extent: Extent,
+    ) -> Vec<Dataset> {
         let mut outputs = Vec::new();
         for (dataset_id, dataset) in &self.manifest.datasets {
-            let parts: Vec<&Part> = dataset.parts.iter().filter(|part| part.task_id == task_id).collect();
+            let parts: Vec<&Part> = dataset
+                .parts
+                .iter()
+                .filter(|part| part.task_id == task_id)
+                .collect();
             if parts.is_empty() {
                 continue;
             }
             let (mut facets, mut output_facets) = (Facets::default(), Facets::default());
-            facets.add("version", json!({ "datasetVersion": self.manifest.release_id }));
-            if let Some(contract) = self.contracts.get(dataset_id).filter(|_| extent == Extent::Full) {
-                let (rows, bytes) = parts.iter().fold((0, 0), |(rows, bytes), part| (rows + part.rows, bytes + part.size_bytes));
+            facets.add(
+                "version",
+                json!({ "datasetVersion": self.manifest.release_id }),
+            );
+            if let Some(contract) = self
+                .contracts
+                .get(dataset_id)
+                .filter(|_| extent == Extent::Full)
+            {
+                let (rows, bytes) = parts.iter().fold((0, 0), |(rows, bytes), part| {
+                    (rows + part.rows, bytes + part.size_bytes)
+                });
                 facets.add("dataSource", json!({ "name": dataset_id, "uri": uri(&self.releases.dataset_url(&self.manifest.release_id, dataset_id)) }));
-                facets.add("schema", json!({ "fields": contract.columns.iter().map(field).collect::<Vec<_>>() }));
-                let snapshots = self.manifest.tasks.get(task_id).map_or(&[][..], |task| &task.inputs);
-                if let Some(lineage) = declaration.and_then(|declaration| column_lineage(declaration, contract, snapshots)) {
+                facets.add(
+                    "schema",
+                    json!({ "fields": contract.columns.iter().map(field).collect::<Vec<_>>() }),
+                );
+                let snapshots = self
+                    .manifest
+                    .tasks
+                    .get(task_id)
+                    .map_or(&[][..], |task| &task.inputs);
+                if let Some(lineage) = declaration
+                    .and_then(|declaration| column_lineage(declaration, contract, snapshots))
+                {
                     facets.add("columnLineage", lineage);
                 }
                 let columns = match self.null_counts(contract, &parts).await {
@@ -82,19 +136,45 @@ impl Outputs<'_> {
                     }
                 };
                 facets.add("dataQualityMetrics", json!({ "rowCount": rows, "bytes": bytes, "fileCount": parts.len(), "columnMetrics": columns }));
-                output_facets.add("outputStatistics", json!({ "rowCount": rows, "size": bytes, "fileCount": parts.len() }));
+                output_facets.add(
+                    "outputStatistics",
+                    json!({ "rowCount": rows, "size": bytes, "fileCount": parts.len() }),
+                );
             }
-            outputs.push(Dataset { namespace: self.namespace.to_owned(), name: dataset_id.clone(), facets, input_facets: Facets::default(), output_facets });
+            outputs.push(Dataset {
+                namespace: self.namespace.to_owned(),
+                name: dataset_id.clone(),
+                facets,
+                input_facets: Facets::default(),
+                output_facets,
+            });
         }
         outputs
     }
 
-    /// How many cells of each column are null, from what the files say of themselves. Lists are told by their members there, and left out.
-    async fn null_counts(&self, contract: &Contract, parts: &[&Part]) -> Result<Map<String, Value>> {
-        let counts = self.releases.null_counts(&self.manifest.release_id, parts).await?;
-        let is_flat = |physical: Physical| !matches!(physical, Physical::StringList | Physical::Pointers);
-        let columns = contract.columns.iter().filter(|column| is_flat(column.column_type.physical));
-        let counted = columns.filter_map(|column| Some((column.name.clone(), json!({ "nullCount": counts.get(&column.name)? }))));
+    /// How many cells of each column are null, from what the files say of themselves. Lists are
+    /// told by their members there, and left out.
+    async fn null_counts(
+        &self,
+        contract: &Contract,
+        parts: &[&Part],
+    ) -> Result<Map<String, Value>> {
+        let counts = self
+            .releases
+            .null_counts(&self.manifest.release_id, parts)
+            .await?;
+        let is_flat =
+            |physical: Physical| !matches!(physical, Physical::StringList | Physical::Pointers);
+        let columns = contract
+            .columns
+            .iter()
+            .filter(|column| is_flat(column.column_type.physical));
+        let counted = columns.filter_map(|column| {
+            Some((
+                column.name.clone(),
+                json!({ "nullCount": counts.get(&column.name)? }),
+            ))
+        });
         Ok(counted.collect())
     }
 }
@@ -103,20 +183,41 @@ fn field(column: &pubdata_core::contract::Column) -> Value {
     json!({ "name": column.name, "type": type_name(&column.column_type), "description": column.description })
 }
 
-/// Which columns of the publisher a column comes from: those that are mapped under its name where the builder says that it reads them so, and the
-/// declaration has one column for it that all files have. Of what the code joins, derives or puts together from several columns nothing is said.
-fn column_lineage(declaration: &Declaration, contract: &Contract, snapshots: &[Snapshot]) -> Option<Value> {
+/// Which columns of the publisher a column comes from: those that are mapped under its name where
+/// the builder says that it reads them so, and the declaration has one column for it that all files
+/// have. Of what the code joins, derives or puts together from several columns nothing is said.
+fn column_lineage(
+    declaration: &Declaration,
+    contract: &Contract,
+    snapshots: &[Snapshot],
+) -> Option<Value> {
     let vocabulary = datasets::builder(declaration).ok()?.vocabulary?;
-    let same = vocabulary.same_names?(declaration).ok().filter(|same| same.dataset_id == contract.dataset_id)?;
+    let same = vocabulary.same_names?(declaration)
+        .ok()
+        .filter(|same| same.dataset_id == contract.dataset_id)?;
     let mut fields = Map::new();
     for column in same.columns {
         let mut input_fields = Vec::new();
-        for source in declaration.sources.iter().filter(|source| same.sources.contains(&source.source_id)) {
-            let Some([field]) = source.columns.get(column).map(Vec::as_slice) else { continue };
-            if source.optional_columns.iter().any(|optional| optional == column) {
+        for source in declaration
+            .sources
+            .iter()
+            .filter(|source| same.sources.contains(&source.source_id))
+        {
+            let Some([field]) = source.columns.get(column).map(Vec::as_slice) else {
+                continue;
+            };
+            if source
+                .optional_columns
+                .iter()
+                .any(|optional| optional == column)
+            {
                 continue;
             }
-            for snapshot in snapshots.iter().filter(|snapshot| snapshot.source_id == source.source_id).take(FILES_OF_A_SOURCE) {
+            for snapshot in snapshots
+                .iter()
+                .filter(|snapshot| snapshot.source_id == source.source_id)
+                .take(FILES_OF_A_SOURCE)
+            {
                 let (namespace, name) = named_by_address(&snapshot.url);
                 input_fields.push(json!({ "namespace": namespace, "name": name, "field": field, "transformations": [{ "type": "DIRECT" }] }));
             }
@@ -128,7 +229,8 @@ fn column_lineage(declaration: &Declaration, contract: &Contract, snapshots: &[S
     (!fields.is_empty()).then(|| json!({ "fields": fields }))
 }
 
-/// An address as the specification names datasets: scheme and host, and what follows. A file that comes with the program has no host.
+/// An address as the specification names datasets: scheme and host, and what follows. A file that
+/// comes with the program has no host.
 fn named_by_address(url: &str) -> (String, String) {
     let Some((scheme, rest)) = url.split_once("://") else {
         let (scheme, name) = url.split_once(':').unwrap_or(("file", url));
@@ -137,14 +239,27 @@ fn named_by_address(url: &str) -> (String, String) {
     match rest.split_once('/') {
         Some(("", path)) => (scheme.to_owned(), format!("/{path}")),
         Some((host, path)) if !path.is_empty() => (format!("{scheme}://{host}"), path.to_owned()),
-        _ => (format!("{scheme}://{}", rest.trim_end_matches('/')), "/".to_owned()),
+        _ => (
+            format!("{scheme}://{}", rest.trim_end_matches('/')),
+            "/".to_owned(),
+        ),
     }
 }
 
-/// A text as an address that every reader takes: what no address has is percent-encoded, and what is encoded stays so.
+/// A text as an address that every reader takes: what no address has is percent-encoded, and what
+/// is encoded stays so.
 fn uri(text: &str) -> String {
-    let is_of_address = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&byte);
-    text.bytes().map(|byte| if is_of_address(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    let is_of_address =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&byte);
+    text.bytes()
+        .map(|byte| {
+            if is_of_address(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -154,20 +269,39 @@ mod tests {
     #[test]
     fn an_address_is_host_and_the_rest() {
         for (url, namespace, name) in [
-            ("https://example.org/a/b.zip", "https://example.org", "a/b.zip"),
-            ("https://example.org:8443/a?b=c/d", "https://example.org:8443", "a?b=c/d"),
+            (
+                "https://example.org/a/b.zip",
+                "https://example.org",
+                "a/b.zip",
+            ),
+            (
+                "https://example.org:8443/a?b=c/d",
+                "https://example.org:8443",
+                "a?b=c/d",
+            ),
             ("https://example.org/", "https://example.org", "/"),
             ("https://example.org", "https://example.org", "/"),
-            ("sftp://example.org/doc/a.txt", "sftp://example.org", "doc/a.txt"),
+            (
+                "sftp://example.org/doc/a.txt",
+                "sftp://example.org",
+                "doc/a.txt",
+            ),
             ("file:///srv/a.csv", "file", "/srv/a.csv"),
             ("bundled:census/a.csv", "bundled", "census/a.csv"),
         ] {
-            assert_eq!(named_by_address(url), (namespace.to_owned(), name.to_owned()), "{url}");
+            assert_eq!(
+                named_by_address(url),
+                (namespace.to_owned(), name.to_owned()),
+                "{url}"
+            );
         }
     }
 
     #[test]
     fn an_address_has_no_sign_that_none_has() {
-        assert_eq!(uri("file:///srv/my data/é%20[x]"), "file:///srv/my%20data/%C3%A9%20%5Bx%5D");
+        assert_eq!(
+            uri("file:///srv/my data/é%20[x]"),
+            "file:///srv/my%20data/%C3%A9%20%5Bx%5D"
+        );
     }
 }

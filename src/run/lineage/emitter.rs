@@ -1,4 +1,5 @@
-//! Hears how a run goes on and tells it: to the run's file in the home, and to an address where one is set.
+//! Hears how a run goes on and tells it: to the run's file in the home, and to an address where one
+//! is set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,27 +52,47 @@ struct BegunRun {
 }
 
 impl Emitter {
-    /// Tells the runs of these settings, under a name of the installation, to an address where there is one. Needs the runtime.
-    pub fn new(shown: SharedObserver, settings: RunSettings, namespace: &str, address: Option<&str>) -> Arc<Self> {
-        let sender = address.map(|address| Sender::start(settings.fetch.clone(), address.to_owned()));
+    /// Tells the runs of these settings, under a name of the installation, to an address where
+    /// there is one. Needs the runtime.
+    pub fn new(
+        shown: SharedObserver,
+        settings: RunSettings,
+        namespace: &str,
+        address: Option<&str>,
+    ) -> Arc<Self> {
+        let sender =
+            address.map(|address| Sender::start(settings.fetch.clone(), address.to_owned()));
         let namespace = namespace_of(namespace, &settings.channel);
-        Arc::new(Self { shown, settings, namespace, told: Mutex::new(Told { sender, ..Told::default() }) })
+        Arc::new(Self {
+            shown,
+            settings,
+            namespace,
+            told: Mutex::new(Told {
+                sender,
+                ..Told::default()
+            }),
+        })
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells how the run ended, waits for the address, and returns what the address has not taken. Where no run has begun there is nothing to tell.
+    /// Tells how the run ended, waits for the address, and returns what the address has not taken.
+    /// Where no run has begun there is nothing to tell.
     ///
     /// # Errors
     /// As of [`pubdata_fetch::Address`], `Fetch` too when it took longer than a minute.
     pub async fn ended(&self, result: std::result::Result<&RunReport, &Error>) -> Result<()> {
-        let Some(run) = self.told().run.clone() else { return Ok(()) };
+        let Some(run) = self.told().run.clone() else {
+            return Ok(());
+        };
         let failure = match result {
             Ok(report) => {
                 self.tell_tasks(&run, report).await;
-                report.release_id.is_none().then(|| "nothing could be published: no task has a build, now or from before".to_owned())
+                report.release_id.is_none().then(|| {
+                    "nothing could be published: no task has a build, now or from before".to_owned()
+                })
             }
             Err(error) => {
                 let text = self.without_folders(&error.to_string());
@@ -80,19 +101,37 @@ impl Emitter {
                     told.begun.difference(&told.ended).cloned().collect()
                 };
                 for task_id in open {
-                    self.fail(&run, &task_id, &format!("the run failed: {text}"), Vec::new());
+                    self.fail(
+                        &run,
+                        &task_id,
+                        &format!("the run failed: {text}"),
+                        Vec::new(),
+                    );
                 }
                 Some(text)
             }
         };
         let mut facets = run_facets();
         let tags = match result {
-            Ok(report) => vec![("outcome", report.outcome.to_owned()), ("exit_code", u8::from(report.exit_code).to_string())],
-            Err(error) => vec![("outcome", "failed".to_owned()), ("exit_code", error.kind().exit_code().to_string())],
+            Ok(report) => vec![
+                ("outcome", report.outcome.to_owned()),
+                ("exit_code", u8::from(report.exit_code).to_string()),
+            ],
+            Err(error) => vec![
+                ("outcome", "failed".to_owned()),
+                ("exit_code", error.kind().exit_code().to_string()),
+            ],
         };
-        let release = result.ok().and_then(|report| report.release_id.as_ref()).map(|release_id| ("release_id", release_id.to_string()));
+        let release = result
+            .ok()
+            .and_then(|report| report.release_id.as_ref())
+            .map(|release_id| ("release_id", release_id.to_string()));
         facets.add("tags", self.tags(&run, tags.into_iter().chain(release)));
-        let event_type = if failure.is_some() { EventType::Fail } else { EventType::Complete };
+        let event_type = if failure.is_some() {
+            EventType::Fail
+        } else {
+            EventType::Complete
+        };
         if let Some(text) = failure {
             facets.add("errorMessage", error_message(&text));
         }
@@ -121,40 +160,76 @@ impl Emitter {
             None => Err(Error::store("there is no release")),
         };
         for task in &report.tasks {
-            if self.told().ended.contains(&task.task_id) || (task.outcome == "not_published" && task.late_since.is_none()) {
+            if self.told().ended.contains(&task.task_id)
+                || (task.outcome == "not_published" && task.late_since.is_none())
+            {
                 continue;
             }
             self.tell_task(run, task, manifest.as_ref().ok()).await;
         }
     }
 
-    /// Tells of a task whose build stands, new or as before; it has failed all the same where an edition is late.
+    /// Tells of a task whose build stands, new or as before; it has failed all the same where an
+    /// edition is late.
     async fn tell_task(&self, run: &BegunRun, task: &TaskReport, manifest: Option<&Manifest>) {
         let is_built = matches!(task.outcome, "built" | "resumed");
-        let extent = if is_built { Extent::Full } else { Extent::Named };
+        let extent = if is_built {
+            Extent::Full
+        } else {
+            Extent::Named
+        };
         let declaration = self.declaration_of(&task.task_id);
         let (mut read, mut made) = (Vec::new(), Vec::new());
         if let Some(manifest) = manifest {
-            let outputs = Outputs { releases: &self.settings.releases, manifest, contracts: &self.settings.declarations.contracts, namespace: &self.namespace };
+            let outputs = Outputs {
+                releases: &self.settings.releases,
+                manifest,
+                contracts: &self.settings.declarations.contracts,
+                namespace: &self.namespace,
+            };
             made = outputs.of_task(&task.task_id, declaration, extent).await;
-            read = manifest.tasks.get(&task.task_id).map(|entry| inputs(&entry.inputs, &entry.source_rows, extent)).unwrap_or_default();
+            read = manifest
+                .tasks
+                .get(&task.task_id)
+                .map(|entry| inputs(&entry.inputs, &entry.source_rows, extent))
+                .unwrap_or_default();
         }
         self.begin(run, &task.task_id);
         let mut facets = facets_of_task(run);
-        facets.add("tags", self.tags(run, [("outcome", task.outcome.to_owned())]));
+        facets.add(
+            "tags",
+            self.tags(run, [("outcome", task.outcome.to_owned())]),
+        );
         if let Some(late_since) = task.late_since {
-            facets.add("errorMessage", error_message(&format!("late since {late_since}: no newer edition of its sources has come")));
+            facets.add(
+                "errorMessage",
+                error_message(&format!(
+                    "late since {late_since}: no newer edition of its sources has come"
+                )),
+            );
         }
         let mut of_job = job_facets("TASK");
         if let Some(declaration) = declaration.filter(|_| is_built) {
             of_job.add("documentation", json!({ "description": declaration.title }));
             if let Some(text) = self.declared_text(declaration) {
-                of_job.add("sourceCode", json!({ "language": "TOML", "sourceCode": text }));
+                of_job.add(
+                    "sourceCode",
+                    json!({ "language": "TOML", "sourceCode": text }),
+                );
             }
         }
-        let at = self.told().built.get(&task.task_id).copied().unwrap_or_else(Timestamp::now);
+        let at = self
+            .told()
+            .built
+            .get(&task.task_id)
+            .copied()
+            .unwrap_or_else(Timestamp::now);
         self.emit(&Event {
-            event_type: if task.late_since.is_some() { EventType::Fail } else { EventType::Complete },
+            event_type: if task.late_since.is_some() {
+                EventType::Fail
+            } else {
+                EventType::Complete
+            },
             at,
             of: self.job_of(run, &task.task_id),
             run_facets: facets,
@@ -170,7 +245,12 @@ impl Emitter {
         if !self.told().begun.insert(task_id.to_owned()) {
             return;
         }
-        let at = self.told().built.get(task_id).copied().unwrap_or_else(Timestamp::now);
+        let at = self
+            .told()
+            .built
+            .get(task_id)
+            .copied()
+            .unwrap_or_else(Timestamp::now);
         self.emit(&Event {
             event_type: EventType::Start,
             at,
@@ -215,22 +295,45 @@ impl Emitter {
     }
 
     fn job_of(&self, run: &BegunRun, task_id: &str) -> JobRun {
-        JobRun { namespace: self.namespace.clone(), name: task_id.to_owned(), run_id: uuid(run.at, &[&run.run_id, task_id]) }
+        JobRun {
+            namespace: self.namespace.clone(),
+            name: task_id.to_owned(),
+            run_id: uuid(run.at, &[&run.run_id, task_id]),
+        }
     }
 
-    fn tags(&self, run: &BegunRun, more: impl IntoIterator<Item = (&'static str, String)>) -> Value {
-        let all = [("run_id", run.run_id.clone()), ("channel", self.settings.channel.clone())].into_iter().chain(more);
+    fn tags(
+        &self,
+        run: &BegunRun,
+        more: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Value {
+        let all = [
+            ("run_id", run.run_id.clone()),
+            ("channel", self.settings.channel.clone()),
+        ]
+        .into_iter()
+        .chain(more);
         json!({ "tags": all.map(|(key, value)| json!({ "key": key, "value": value, "source": "pubdata" })).collect::<Vec<_>>() })
     }
 
     fn declaration_of(&self, task_id: &str) -> Option<&Declaration> {
-        self.settings.declarations.pipelines.get(task_id.split('/').next().unwrap_or(task_id))
+        self.settings
+            .declarations
+            .pipelines
+            .get(task_id.split('/').next().unwrap_or(task_id))
     }
 
     /// The file of a declaration, as it was written.
     fn declared_text(&self, declaration: &Declaration) -> Option<String> {
-        let path = format!("pipelines/{}.toml", declaration.pipeline_id.replacen('.', "/", 1));
-        self.settings.declarations.files.read(&path).map(|text| String::from_utf8_lossy(text).into_owned())
+        let path = format!(
+            "pipelines/{}.toml",
+            declaration.pipeline_id.replacen('.', "/", 1)
+        );
+        self.settings
+            .declarations
+            .files
+            .read(&path)
+            .map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
     fn without_folders(&self, text: &str) -> String {
@@ -255,8 +358,16 @@ impl FetchProgress for Emitter {
 impl Observer for Emitter {
     fn begun(&self, run_id: &str, at: Timestamp) {
         self.shown.begun(run_id, at);
-        let job = JobRun { namespace: self.namespace.clone(), name: RUN.to_owned(), run_id: uuid(at, &[run_id]) };
-        let run = BegunRun { run_id: run_id.to_owned(), at, job: job.clone() };
+        let job = JobRun {
+            namespace: self.namespace.clone(),
+            name: RUN.to_owned(),
+            run_id: uuid(at, &[run_id]),
+        };
+        let run = BegunRun {
+            run_id: run_id.to_owned(),
+            at,
+            job: job.clone(),
+        };
         self.told().run = Some(run.clone());
         // What an earlier commit of the same plan has told stays: it was another run of the job.
         self.emit(&Event {
@@ -272,7 +383,10 @@ impl Observer for Emitter {
 
     fn planned(&self, plan: &Plan) {
         self.shown.planned(plan);
-        let files = plan.tasks.iter().filter_map(|task| Some((task.task_id.clone(), task.entry.as_ref()?.inputs.clone())));
+        let files = plan
+            .tasks
+            .iter()
+            .filter_map(|task| Some((task.task_id.clone(), task.entry.as_ref()?.inputs.clone())));
         self.told().files = files.collect();
     }
 
@@ -300,11 +414,28 @@ impl Observer for Emitter {
         self.shown.built(report);
         let run = self.told().run.clone();
         let Some(run) = run else { return };
-        self.told().built.insert(report.task_id.clone(), Timestamp::now());
+        self.told()
+            .built
+            .insert(report.task_id.clone(), Timestamp::now());
         if matches!(report.outcome, "blocked" | "missing") {
-            let files = self.told().files.remove(&report.task_id).unwrap_or_default();
-            let text = report.reasons.iter().chain(&report.next_step).cloned().collect::<Vec<_>>().join("; ");
-            self.fail(&run, &report.task_id, &self.without_folders(&text), inputs(&files, &report.source_rows, Extent::Full));
+            let files = self
+                .told()
+                .files
+                .remove(&report.task_id)
+                .unwrap_or_default();
+            let text = report
+                .reasons
+                .iter()
+                .chain(&report.next_step)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join("; ");
+            self.fail(
+                &run,
+                &report.task_id,
+                &self.without_folders(&text),
+                inputs(&files, &report.source_rows, Extent::Full),
+            );
         }
     }
 }
@@ -312,9 +443,24 @@ impl Observer for Emitter {
 /// An event that nothing happened in: an operator sees whether events arrive.
 pub fn test_event(namespace: &str, channel: &str) -> Vec<u8> {
     let at = Timestamp::now();
-    let of = JobRun { namespace: namespace_of(namespace, channel), name: "test_message".to_owned(), run_id: uuid(at, &["test_message"]) };
+    let of = JobRun {
+        namespace: namespace_of(namespace, channel),
+        name: "test_message".to_owned(),
+        run_id: uuid(at, &["test_message"]),
+    };
     let (run_facets, job_facets) = (run_facets(), job_facets("TEST"));
-    Event { event_type: EventType::Other, at, of, run_facets, job_facets, inputs: Vec::new(), outputs: Vec::new() }.to_json().to_string().into_bytes()
+    Event {
+        event_type: EventType::Other,
+        at,
+        of,
+        run_facets,
+        job_facets,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+    }
+    .to_json()
+    .to_string()
+    .into_bytes()
 }
 
 /// A job is known by its installation and channel, and its name in these.
@@ -323,7 +469,10 @@ fn namespace_of(namespace: &str, channel: &str) -> String {
 }
 
 fn run_facets() -> Facets {
-    Facets::default().with("processing_engine", json!({ "name": "pubdata", "version": env!("CARGO_PKG_VERSION") }))
+    Facets::default().with(
+        "processing_engine",
+        json!({ "name": "pubdata", "version": env!("CARGO_PKG_VERSION") }),
+    )
 }
 
 /// By whom a task runs is said of its parent.
@@ -332,7 +481,10 @@ fn facets_of_task(run: &BegunRun) -> Facets {
 }
 
 fn job_facets(job_type: &str) -> Facets {
-    Facets::default().with("jobType", json!({ "processingType": "BATCH", "integration": "PUBDATA", "jobType": job_type }))
+    Facets::default().with(
+        "jobType",
+        json!({ "processingType": "BATCH", "integration": "PUBDATA", "jobType": job_type }),
+    )
 }
 
 fn error_message(text: &str) -> Value {

@@ -1,4 +1,5 @@
-//! Events and facets in the form of the specification: OpenLineage 2-0-2, and of each facet the version that was the newest in 2026-11.
+//! Events and facets in the form of the specification: OpenLineage 2-0-2, and of each facet the
+//! version that was the newest in 2026-11.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -15,13 +16,25 @@ const EVENT_VERSION: &str = "2-0-2";
 /// Facets by their key in an event: version and name of the schema.
 const FACETS: [(&str, &str, &str); 14] = [
     ("columnLineage", "1-2-0", "ColumnLineageDatasetFacet"),
-    ("dataQualityMetrics", "1-0-1", "DataQualityMetricsDatasetFacet"),
+    (
+        "dataQualityMetrics",
+        "1-0-1",
+        "DataQualityMetricsDatasetFacet",
+    ),
     ("dataSource", "1-0-1", "DatasourceDatasetFacet"),
     ("documentation", "1-1-0", "DocumentationJobFacet"),
     ("errorMessage", "1-0-1", "ErrorMessageRunFacet"),
-    ("inputStatistics", "1-0-0", "InputStatisticsInputDatasetFacet"),
+    (
+        "inputStatistics",
+        "1-0-0",
+        "InputStatisticsInputDatasetFacet",
+    ),
     ("jobType", "2-0-4", "JobTypeJobFacet"),
-    ("outputStatistics", "1-0-2", "OutputStatisticsOutputDatasetFacet"),
+    (
+        "outputStatistics",
+        "1-0-2",
+        "OutputStatisticsOutputDatasetFacet",
+    ),
     ("parent", "1-2-0", "ParentRunFacet"),
     ("processing_engine", "1-1-1", "ProcessingEngineRunFacet"),
     ("schema", "1-2-0", "SchemaDatasetFacet"),
@@ -55,9 +68,13 @@ impl Facets {
 
     /// The same in place.
     pub(super) fn add(&mut self, key: &str, mut fields: Value) {
-        let (_, version, name) = FACETS.iter().find(|(known, _, _)| *known == key).expect("a facet of the table");
+        let (_, version, name) = FACETS
+            .iter()
+            .find(|(known, _, _)| *known == key)
+            .expect("a facet of the table");
         fields["_producer"] = producer().into();
-        fields["_schemaURL"] = format!("https://{SPECIFICATION}/facets/{version}/{name}.json#/$defs/{name}").into();
+        fields["_schemaURL"] =
+            format!("https://{SPECIFICATION}/facets/{version}/{name}.json#/$defs/{name}").into();
         self.0.insert(key.to_owned(), fields);
     }
 
@@ -131,9 +148,12 @@ fn instant(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// The id of a run of a job: a UUID of version 7, as the specification advises, of when the run began and the hash of what names it.
+/// The id of a run of a job: a UUID of version 7, as the specification advises, of when the run
+/// began and the hash of what names it.
 pub(super) fn uuid(began_at: Timestamp, names: &[&str]) -> String {
-    let instant = u64::try_from(began_at.as_millisecond()).unwrap_or(0).to_be_bytes();
+    let instant = u64::try_from(began_at.as_millisecond())
+        .unwrap_or(0)
+        .to_be_bytes();
     let digest = Digest::of(format!("{began_at}\n{}", names.join("\n")).as_bytes());
     let mut bytes = [0_u8; 16];
     bytes[..6].copy_from_slice(&instant[2..]);
@@ -141,7 +161,14 @@ pub(super) fn uuid(began_at: Timestamp, names: &[&str]) -> String {
     bytes[6] = (bytes[6] & 0x0f) | 0x70;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What a run makes of what, told as OpenLineage events while it goes on: a job for each task with the run as its parent, publishers' files as
-//! inputs, datasets of the release as outputs.
+//! What a run makes of what, told as OpenLineage events while it goes on: a job for each task with
+//! the run as its parent, publishers' files as inputs, datasets of the release as outputs.
 //!
 //! | file | what it has |
 //! |---|---|

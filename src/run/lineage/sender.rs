@@ -1,4 +1,5 @@
-//! Brings events to an address one after the other, beside the run: it waits for nobody while it builds, and only so long when it has ended.
+//! Brings events to an address one after the other, beside the run: it waits for nobody while it
+//! builds, and only so long when it has ended.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use pubdata_fetch::{Address, FetchSettings};
 /// How long a run that has ended waits for its events to be taken.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Events that are refused before no other is sent: one may be at fault itself, several are the address.
+/// Events that are refused before no other is sent: one may be at fault itself, several are the
+/// address.
 const MOST_REFUSED: usize = 3;
 
 pub(super) struct Sender {
@@ -24,7 +26,10 @@ impl Sender {
     /// Begins. Needs the runtime.
     pub(super) fn start(settings: FetchSettings, address: String) -> Self {
         let (events, waiting) = unbounded_channel();
-        Self { events, sending: tokio::spawn(send_all(settings, address, waiting)) }
+        Self {
+            events,
+            sending: tokio::spawn(send_all(settings, address, waiting)),
+        }
     }
 
     /// Gives it one more.
@@ -36,22 +41,33 @@ impl Sender {
     /// Waits until all are taken.
     ///
     /// # Errors
-    /// `Fetch`, when some were not, or not in time; `Config`, when the address is none that is told anything.
+    /// `Fetch`, when some were not, or not in time; `Config`, when the address is none that is told
+    /// anything.
     pub(super) async fn finish(self) -> Result<()> {
-        let Self { events, mut sending } = self;
+        let Self {
+            events,
+            mut sending,
+        } = self;
         drop(events);
         match tokio::time::timeout(PATIENCE, &mut sending).await {
             Ok(Ok(sent)) => sent,
             Ok(Err(error)) => Err(Error::fetch(format!("sending ended: {error}"))),
             Err(_) => {
                 sending.abort();
-                Err(Error::fetch(format!("they were not all taken {} s after the run", PATIENCE.as_secs())))
+                Err(Error::fetch(format!(
+                    "they were not all taken {} s after the run",
+                    PATIENCE.as_secs()
+                )))
             }
         }
     }
 }
 
-async fn send_all(settings: FetchSettings, address: String, mut events: UnboundedReceiver<Vec<u8>>) -> Result<()> {
+async fn send_all(
+    settings: FetchSettings,
+    address: String,
+    mut events: UnboundedReceiver<Vec<u8>>,
+) -> Result<()> {
     let address = Address::new(settings, &address)?;
     let (mut all, mut refused) = (0_usize, Vec::new());
     let mut unsent = 0_usize;
@@ -66,6 +82,8 @@ async fn send_all(settings: FetchSettings, address: String, mut events: Unbounde
     match refused.into_iter().next() {
         None => Ok(()),
         Some(error) if unsent == 0 => Err(error.context(format!("some of {all} events"))),
-        Some(error) => Err(error.context(format!("{unsent} of {all} events were not sent after the first had failed"))),
+        Some(error) => Err(error.context(format!(
+            "{unsent} of {all} events were not sent after the first had failed"
+        ))),
     }
 }

@@ -8,21 +8,31 @@ use pubdata_fetch::Request;
 
 /// The address as a template, and the records of a page where it has pages.
 pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {
-    if !["https://", "sftp://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(Error::config(format!("--url {url}: the address must begin with https:// or sftp://"))
-            .hint("give the publisher's address, and a file of this machine as --file"));
+    if !["https://", "sftp://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
+    {
+        return Err(Error::config(format!(
+            "--url {url}: the address must begin with https:// or sftp://"
+        ))
+        .hint("give the publisher's address, and a file of this machine as --file"));
     }
     let without = url.replace("{offset}", "");
     if without.contains(['{', '}']) {
-        return Err(
-            Error::config(format!("--url {url}: only `{{offset}}` can be left open here")).hint("declare other variables by hand: docs/DECLARATIONS.md")
-        );
+        return Err(Error::config(format!(
+            "--url {url}: only `{{offset}}` can be left open here"
+        ))
+        .hint("declare other variables by hand: docs/DECLARATIONS.md"));
     }
     if without == url {
         return Ok((url.to_owned(), None));
     }
     let query = url.split_once('?').map_or("", |(_, query)| query);
-    let mut sizes = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| is_page_size(name)).filter_map(|(_, value)| value.parse().ok());
+    let mut sizes = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(name, _)| is_page_size(name))
+        .filter_map(|(_, value)| value.parse().ok());
     let records = sizes.next_back().ok_or_else(|| {
         Error::config(format!("--url {url}: the address has `{{offset}}` and does not say how many records a page has"))
             .hint("ask for so many by name, such as `resultRecordCount=1000` (ArcGIS) or `limit=10000` (CKAN, Socrata)")
@@ -32,7 +42,9 @@ pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {
 
 fn is_page_size(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["limit", "count", "rows", "size"].iter().any(|word| name.ends_with(word))
+    ["limit", "count", "rows", "size"]
+        .iter()
+        .any(|word| name.ends_with(word))
 }
 
 /// Asks for the file, or for its first page.

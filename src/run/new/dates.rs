@@ -1,4 +1,5 @@
-//! Which forms of dates the columns of a file have. A form that could be two is none: `03/04/2025` may be the fourth of March.
+//! Which forms of dates the columns of a file have. A form that could be two is none: `03/04/2025`
+//! may be the fourth of March.
 
 use super::sample::Column;
 use pubdata_build::normalise::{Day, day_from_epoch, day_from_pattern, us_date, without_time};
@@ -31,14 +32,25 @@ fn is_none(text: &str) -> bool {
 /// Finds the form of the days of a column, by the column alone.
 pub(super) fn form_of(column: &Column) -> Form {
     let texts: Vec<&str> = column.texts().filter(|text| !is_none(text)).collect();
-    let Some(first) = texts.first() else { return Form::Empty };
-    let are = |is_such: &dyn Fn(&str) -> bool| texts.iter().filter(|text| is_such(text)).count() * 100 >= texts.len() * MOST;
+    let Some(first) = texts.first() else {
+        return Form::Empty;
+    };
+    let are = |is_such: &dyn Fn(&str) -> bool| {
+        texts.iter().filter(|text| is_such(text)).count() * 100 >= texts.len() * MOST
+    };
     // Years that a permit can be of: numbers of another kind are hardly all of them days of these.
     let is_likely = |day: Day| ("1950-01-01".."2060-01-01").contains(&day.to_string().as_str());
-    // Seconds and milliseconds are told apart by their size: below this number they are seconds, the first of which that is meant is of 1973.
-    let is_below = |text: &str| text.parse::<i64>().is_ok_and(|units| units.abs() < MOST_SECONDS);
-    let seconds = |text: &str| is_below(text) && text.len() >= 9 && day_from_epoch(text, 86_400).is_some_and(is_likely);
-    let milliseconds = |text: &str| !is_below(text) && day_from_epoch(text, 86_400_000).is_some_and(is_likely);
+    // Seconds and milliseconds are told apart by their size: below this number they are seconds,
+    // the first of which that is meant is of 1973.
+    let is_below = |text: &str| {
+        text.parse::<i64>()
+            .is_ok_and(|units| units.abs() < MOST_SECONDS)
+    };
+    let seconds = |text: &str| {
+        is_below(text) && text.len() >= 9 && day_from_epoch(text, 86_400).is_some_and(is_likely)
+    };
+    let milliseconds =
+        |text: &str| !is_below(text) && day_from_epoch(text, 86_400_000).is_some_and(is_likely);
     if are(&|text| Day::from_iso(without_time(text).as_bytes()).is_some()) {
         return Form::Days("iso");
     }
@@ -58,12 +70,19 @@ pub(super) fn form_of(column: &Column) -> Form {
     if pairs.len() * 100 < texts.len() * MOST {
         return Form::Other;
     }
-    let day_first = pairs.iter().filter(|(one, ..)| *one > 12).collect::<Vec<_>>();
+    let day_first = pairs
+        .iter()
+        .filter(|(one, ..)| *one > 12)
+        .collect::<Vec<_>>();
     let month_first = pairs.iter().filter(|(_, two, _)| *two > 12).count();
     match (month_first, day_first.first()) {
-        (_, Some((.., text))) if day_first.len() * 100 > pairs.len() * (100 - MOST) => Form::DayFirst((*text).to_owned()),
+        (_, Some((.., text))) if day_first.len() * 100 > pairs.len() * (100 - MOST) => {
+            Form::DayFirst((*text).to_owned())
+        }
         (0, _) => Form::Ambiguous(without_time(first).to_owned()),
-        (_, _) if are(&|text| us_date(without_time(text)).is_some()) => Form::Days("month_day_year"),
+        (_, _) if are(&|text| us_date(without_time(text)).is_some()) => {
+            Form::Days("month_day_year")
+        }
         (_, _) => Form::Other,
     }
 }
@@ -72,18 +91,31 @@ pub(super) fn form_of(column: &Column) -> Form {
 fn slashes(text: &str) -> Option<(u32, u32, &str)> {
     let day = without_time(text);
     let mut parts = day.split('/');
-    let (one, two, year) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
-    (parts.next().is_none() && year.len() == 4 && (1..=31).contains(&one) && (1..=31).contains(&two)).then_some((one, two, day))
+    let (one, two, year) = (
+        parts.next()?.parse().ok()?,
+        parts.next()?.parse().ok()?,
+        parts.next()?,
+    );
+    (parts.next().is_none()
+        && year.len() == 4
+        && (1..=31).contains(&one)
+        && (1..=31).contains(&two))
+    .then_some((one, two, day))
 }
 
-/// The form of each column, where the columns with slashes speak for each other: a publisher writes all its days in one way. With the column that says
-/// how.
+/// The form of each column, where the columns with slashes speak for each other: a publisher writes
+/// all its days in one way. With the column that says how.
 pub(super) fn forms(columns: &[Column]) -> Vec<(Form, Option<String>)> {
     let alone: Vec<Form> = columns.iter().map(form_of).collect();
-    let proven = alone.iter().position(|form| *form == Form::Days("month_day_year"));
+    let proven = alone
+        .iter()
+        .position(|form| *form == Form::Days("month_day_year"));
     let is_day_first = alone.iter().any(|form| matches!(form, Form::DayFirst(_)));
     let together = |form: Form| match (&form, proven) {
-        (Form::Ambiguous(_), Some(number)) if !is_day_first => (Form::Days("month_day_year"), Some(columns[number].name.clone())),
+        (Form::Ambiguous(_), Some(number)) if !is_day_first => (
+            Form::Days("month_day_year"),
+            Some(columns[number].name.clone()),
+        ),
         _ => (form, None),
     };
     alone.into_iter().map(together).collect()
@@ -94,20 +126,39 @@ mod tests {
     use super::*;
 
     fn column(cells: &[&str]) -> Column {
-        Column { name: "day".to_owned(), published: "Day".to_owned(), cells: cells.iter().map(|cell| Some((*cell).to_owned())).collect() }
+        Column {
+            name: "day".to_owned(),
+            published: "Day".to_owned(),
+            cells: cells.iter().map(|cell| Some((*cell).to_owned())).collect(),
+        }
     }
 
     #[test]
     fn forms_are_known_by_their_cells() {
         for (cells, expected) in [
-            (&["2025-03-04T00:00:00.000", "2025-03-05", "0000-00-00"][..], Form::Days("iso")),
+            (
+                &["2025-03-04T00:00:00.000", "2025-03-05", "0000-00-00"][..],
+                Form::Days("iso"),
+            ),
             (&["2025/03/04", "2025/03/05"], Form::Days("year_month_day")),
             (&["20250304", "20250314"], Form::Days("eight_digits")),
-            (&["1741046400000", "662688000000"], Form::Days("epoch_milliseconds")),
+            (
+                &["1741046400000", "662688000000"],
+                Form::Days("epoch_milliseconds"),
+            ),
             (&["1741046400", "1741132800"], Form::Days("epoch_seconds")),
-            (&["03/04/2025", "3/14/2025 12:00:00 AM"], Form::Days("month_day_year")),
-            (&["03/04/2025", "05/06/2025"], Form::Ambiguous("03/04/2025".to_owned())),
-            (&["03/04/2025", "14/03/2025"], Form::DayFirst("14/03/2025".to_owned())),
+            (
+                &["03/04/2025", "3/14/2025 12:00:00 AM"],
+                Form::Days("month_day_year"),
+            ),
+            (
+                &["03/04/2025", "05/06/2025"],
+                Form::Ambiguous("03/04/2025".to_owned()),
+            ),
+            (
+                &["03/04/2025", "14/03/2025"],
+                Form::DayFirst("14/03/2025".to_owned()),
+            ),
             (&["04-MAR-25"], Form::Other),
             (&["1", "2", "3"], Form::Other),
             (&["3/4/25"], Form::Other),
@@ -120,8 +171,18 @@ mod tests {
     #[test]
     fn a_column_with_a_day_above_twelve_speaks_for_the_others() {
         let columns = [column(&["03/04/2025"]), column(&["3/14/2025"])];
-        assert_eq!(forms(&columns)[0], (Form::Days("month_day_year"), Some("day".to_owned())));
-        let contradicted = [column(&["03/04/2025"]), column(&["3/14/2025"]), column(&["14/3/2025"])];
-        assert_eq!(forms(&contradicted)[0].0, Form::Ambiguous("03/04/2025".to_owned()));
+        assert_eq!(
+            forms(&columns)[0],
+            (Form::Days("month_day_year"), Some("day".to_owned()))
+        );
+        let contradicted = [
+            column(&["03/04/2025"]),
+            column(&["3/14/2025"]),
+            column(&["14/3/2025"]),
+        ];
+        assert_eq!(
+            forms(&contradicted)[0].0,
+            Form::Ambiguous("03/04/2025".to_owned())
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Writes a declaration out of what was guessed: each guess with its reason behind it, and at each place where a person must decide a comment that
-//! says so.
+//! Writes a declaration out of what was guessed: each guess with its reason behind it, and at each
+//! place where a person must decide a comment that says so.
 
 use super::draft::{Decision, Draft, Writer, one_line, rounded_down, rounded_up, rows};
 use super::fit::counted;
@@ -32,7 +32,11 @@ pub(super) fn write(draft: &Draft<'_>) -> (String, Vec<Decision>) {
 
 fn head(writer: &mut Writer, draft: &Draft<'_>) {
     let Draft { place, sample, .. } = draft;
-    let seen = if sample.is_whole { format!("all {} records", sample.records) } else { format!("the first {} records", sample.records) };
+    let seen = if sample.is_whole {
+        format!("all {} records", sample.records)
+    } else {
+        format!("the first {} records", sample.records)
+    };
     writer.line(&format!("# Permits of {}. Written by `pubdata new` from {seen} of the file; `decide` marks what a person must say.", place.name));
     writer.value("pipeline_id", &place.pipeline_id());
     writer.value("builder", "permit");
@@ -40,14 +44,22 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
     match draft.publisher {
         Some(publisher) => writer.value("publisher", publisher),
         None => {
-            writer.decide("", "publisher", "who publishes the list, as the publisher writes its name");
+            writer.decide(
+                "",
+                "publisher",
+                "who publishes the list, as the publisher writes its name",
+            );
             writer.value("publisher", &place.name);
         }
     }
     match draft.licence {
         Some(licence) => writer.value("licence", licence),
         None => {
-            writer.decide("", "licence", "the terms of use, as the publisher words them, with the credit it asks for");
+            writer.decide(
+                "",
+                "licence",
+                "the terms of use, as the publisher words them, with the credit it asks for",
+            );
             writer.value("licence", "not stated");
         }
     }
@@ -59,7 +71,11 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
             writer.value("homepage", &format!("{}/", host.join("/")));
         }
     }
-    writer.decide("", "cadence", "how often the publisher renews the file: daily, weekly, monthly, quarterly or yearly");
+    writer.decide(
+        "",
+        "cadence",
+        "how often the publisher renews the file: daily, weekly, monthly, quarterly or yearly",
+    );
     writer.value("cadence", "daily");
     writer.decide(
         "",
@@ -74,11 +90,18 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
             &format!("`{others}` publishes permits of {} already: a permit that is in both lists would be there twice", place.jurisdiction),
         );
     }
-    let contacts = if draft.has_contractor() { ", \"permit.contact\"" } else { "" };
+    let contacts = if draft.has_contractor() {
+        ", \"permit.contact\""
+    } else {
+        ""
+    };
     writer.line(&format!("produces = [\"permit.permit\"{contacts}]"));
     let rows = rows(sample);
     if rows > ROWS_OF_A_BUCKET {
-        writer.line(&format!("buckets = {{ count = {}, key = \"permit_number\" }}", rows.div_ceil(ROWS_OF_A_BUCKET).next_power_of_two()));
+        writer.line(&format!(
+            "buckets = {{ count = {}, key = \"permit_number\" }}",
+            rows.div_ceil(ROWS_OF_A_BUCKET).next_power_of_two()
+        ));
     }
 }
 
@@ -98,19 +121,26 @@ fn source(writer: &mut Writer, draft: &Draft<'_>) {
             "the rows that were seen are a mirror's samples: write `excerpt` or `file` once records of the publisher were seen",
         );
     }
-    writer.line(&format!("evidence = {{ kind = \"{kind}\", seen = \"{}\" }}", draft.month));
+    writer.line(&format!(
+        "evidence = {{ kind = \"{kind}\", seen = \"{}\" }}",
+        draft.month
+    ));
     if let Some(text) = doubt_about_the_url(draft) {
         writer.decide("", "source.url", &text);
     }
     writer.value("url", draft.url);
     if let Some(records) = draft.page {
-        writer.line(&format!("pages = {{ variable = \"offset\", records = {records} }}"));
+        writer.line(&format!(
+            "pages = {{ variable = \"offset\", records = {records} }}"
+        ));
     }
     writer.value("source_version", "current");
     writer.line(&format!("format = {}", as_toml(&sample.format)));
     let records = usize::try_from(sample.records).unwrap_or(usize::MAX);
     if matches!(sample.format, Format::JsonRecords { .. }) {
-        let sparse = draft.guesses.mapped.iter().filter(|mapped| sample.columns[mapped.column].filled() < records && mapped.ours != "permit_number");
+        let sparse = draft.guesses.mapped.iter().filter(|mapped| {
+            sample.columns[mapped.column].filled() < records && mapped.ours != "permit_number"
+        });
         let names: Vec<String> = sparse.map(|mapped| quoted(&mapped.ours)).collect();
         if !names.is_empty() {
             writer.line(&format!("optional_columns = [{}]", names.join(", ")));
@@ -121,7 +151,10 @@ fn source(writer: &mut Writer, draft: &Draft<'_>) {
     let (least, most) = if draft.page.is_some() {
         (rounded_down(sample.bytes.len() as u64 / 2), 5_000_000_000)
     } else {
-        (rounded_down(total / 2), rounded_up(total.max(1_000_000) * 20))
+        (
+            rounded_down(total / 2),
+            rounded_up(total.max(1_000_000) * 20),
+        )
     };
     writer.line(&format!("min_bytes = {least}\nmax_bytes = {most}"));
 }
@@ -135,7 +168,9 @@ fn doubt_about_the_url(draft: &Draft<'_>) -> Option<String> {
             "the file has exactly {records} records, which may be a page of a longer list: ask for all of it, or with `{{offset}}` in the address for its pages"
         ));
     }
-    let is_interface = ["/resource/", "/query?", "datastore_search"].iter().any(|part| draft.url.contains(part));
+    let is_interface = ["/resource/", "/query?", "datastore_search"]
+        .iter()
+        .any(|part| draft.url.contains(part));
     let has_limit = draft.url.to_ascii_lowercase().contains("limit=");
     (draft.page.is_none() && is_interface && !has_limit).then(|| {
         "an interface gives so many records at once and no more: ask for all of them (`$limit=5000000`), take the export, or write `{offset}` for its pages"
@@ -144,13 +179,19 @@ fn doubt_about_the_url(draft: &Draft<'_>) -> Option<String> {
 }
 
 fn ignored(writer: &mut Writer, draft: &Draft<'_>) {
-    let Draft { sample, guesses, .. } = draft;
+    let Draft {
+        sample, guesses, ..
+    } = draft;
     writer.line("# Not read. Move a name below `[source.columns]` to have it read.\nignore = [");
     for name in &sample.unusable {
         if name.is_empty() {
             writer.line("    \"\",");
         } else {
-            writer.decide("    ", "source.ignore", &format!("several columns are called `{name}`: none of them can be read"));
+            writer.decide(
+                "    ",
+                "source.ignore",
+                &format!("several columns are called `{name}`: none of them can be read"),
+            );
             writer.line(&format!("    {},", quoted(name)));
         }
     }
@@ -162,12 +203,25 @@ fn ignored(writer: &mut Writer, draft: &Draft<'_>) {
         let may_name = names::may_be_of_a_person(&names::words(&column.published));
         match open {
             Some(open) => {
-                let what = open.ours.as_ref().map_or_else(String::new, |ours| format!("`{ours}`? "));
-                let of = open.ours.as_ref().map_or_else(|| "source.ignore".to_owned(), |ours| format!("source.columns.{ours}"));
-                writer.decide("    ", &of, &format!("`{}`: {what}{}", column.name, open.reason));
+                let what = open
+                    .ours
+                    .as_ref()
+                    .map_or_else(String::new, |ours| format!("`{ours}`? "));
+                let of = open.ours.as_ref().map_or_else(
+                    || "source.ignore".to_owned(),
+                    |ours| format!("source.columns.{ours}"),
+                );
+                writer.decide(
+                    "    ",
+                    &of,
+                    &format!("`{}`: {what}{}", column.name, open.reason),
+                );
                 writer.line(&format!("    {},", quoted(&column.name)));
             }
-            None if may_name => writer.line(&format!("    {},  # may name a person", quoted(&column.name))),
+            None if may_name => writer.line(&format!(
+                "    {},  # may name a person",
+                quoted(&column.name)
+            )),
             None => writer.line(&format!("    {},", quoted(&column.name))),
         }
     }
@@ -177,7 +231,10 @@ fn ignored(writer: &mut Writer, draft: &Draft<'_>) {
 fn columns(writer: &mut Writer, draft: &Draft<'_>) {
     writer.line("\n[source.columns]");
     for (ours, what) in [
-        ("type", "no column was found that says what kind of permit it is: map one, or set `only_type` under `[settings]`"),
+        (
+            "type",
+            "no column was found that says what kind of permit it is: map one, or set `only_type` under `[settings]`",
+        ),
         ("status", "no column was found for the status"),
         ("issued_date", "no column was found for the day of issue"),
     ] {
@@ -190,20 +247,47 @@ fn columns(writer: &mut Writer, draft: &Draft<'_>) {
         if mapped.ours == "permit_number" && column.counts().len() < column.filled() {
             writer.decide("", "settings.keys", "some numbers stand on several rows: rows of one number that differ in more than dates and type are quarantined; `keys` or `merge` can say how they differ");
         }
-        writer.line(&format!("{} = [{}]  # {}", mapped.ours, quoted(&column.name), one_line(&mapped.reason)));
+        writer.line(&format!(
+            "{} = [{}]  # {}",
+            mapped.ours,
+            quoted(&column.name),
+            one_line(&mapped.reason)
+        ));
     }
 }
 
 fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
     let rows = rows(draft.sample);
-    let filled = |ours: &str| draft.guesses.of(ours).map_or(0, |column| draft.sample.columns[column].filled() as u64);
+    let filled = |ours: &str| {
+        draft
+            .guesses
+            .of(ours)
+            .map_or(0, |column| draft.sample.columns[column].filled() as u64)
+    };
     let named = filled("contractor_name").max(filled("contractor_business_name"));
     let contacts = rows.saturating_mul(named) / draft.sample.records.max(1);
-    let how = if draft.sample.is_whole && draft.page.is_none() { "counted" } else { "estimated from the file's size" };
-    let doubt = format!("about {rows} rows were {how}: the floor is {} of them, and fewer block", floor(rows));
-    expectation(writer, "permit.permit", if draft.page.is_some() { draft.sample.records } else { rows }, Some(&doubt));
+    let how = if draft.sample.is_whole && draft.page.is_none() {
+        "counted"
+    } else {
+        "estimated from the file's size"
+    };
+    let doubt = format!(
+        "about {rows} rows were {how}: the floor is {} of them, and fewer block",
+        floor(rows)
+    );
+    expectation(
+        writer,
+        "permit.permit",
+        if draft.page.is_some() {
+            draft.sample.records
+        } else {
+            rows
+        },
+        Some(&doubt),
+    );
     if draft.has_contractor() {
-        // A person's name gives no party where the role is not known, and a part of the list may have none at all.
+        // A person's name gives no party where the role is not known, and a part of the list may
+        // have none at all.
         expectation(writer, "permit.contact", contacts / 2, None);
     }
 }
@@ -213,12 +297,20 @@ fn expectation(writer: &mut Writer, dataset_id: &str, rows: u64, doubt: Option<&
     if let Some(doubt) = doubt {
         writer.decide("", &format!("expect.{dataset_id}.min_rows"), doubt);
     }
-    let least = if doubt.is_some() { floor(rows).max(1) } else { floor(rows) };
-    writer.line(&format!("min_rows = {least}\nmax_rows = {}", rounded_up(rows.max(1_000) * 10)));
+    let least = if doubt.is_some() {
+        floor(rows).max(1)
+    } else {
+        floor(rows)
+    };
+    writer.line(&format!(
+        "min_rows = {least}\nmax_rows = {}",
+        rounded_up(rows.max(1_000) * 10)
+    ));
     writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
 }
 
-/// Rows below which a build is not believed: four fifths of those that were seen, rounded down to a figure of one digit.
+/// Rows below which a build is not believed: four fifths of those that were seen, rounded down to a
+/// figure of one digit.
 fn floor(rows: u64) -> u64 {
     rounded_down(rows * 4 / 5)
 }
@@ -226,16 +318,33 @@ fn floor(rows: u64) -> u64 {
 fn settings(writer: &mut Writer, draft: &Draft<'_>) {
     let Draft { place, guesses, .. } = draft;
     writer.line("\n[settings]");
-    let city = if place.is_county { String::new() } else { format!(", city = {}", quoted(&place.name.to_uppercase())) };
-    writer.line(&format!("jurisdiction = {{ id = {}, name = {}, state = {}{city} }}", quoted(&place.jurisdiction), quoted(&place.name), quoted(&place.state)));
+    let city = if place.is_county {
+        String::new()
+    } else {
+        format!(", city = {}", quoted(&place.name.to_uppercase()))
+    };
+    writer.line(&format!(
+        "jurisdiction = {{ id = {}, name = {}, state = {}{city} }}",
+        quoted(&place.jurisdiction),
+        quoted(&place.name),
+        quoted(&place.state)
+    ));
     let dates: Vec<String> = draft.dates.iter().map(|form| quoted(form)).collect();
     if dates.is_empty() {
-        writer.decide("", "settings.dates", "no column of days is read: name the forms of the days that you map");
+        writer.decide(
+            "",
+            "settings.dates",
+            "no column of days is read: name the forms of the days that you map",
+        );
     }
     writer.line(&format!("dates = [{}]", dates.join(", ")));
     let has = |ours: &str| guesses.of(ours).is_some();
     if !has("line1") {
-        let pieces: Vec<String> = PIECES.iter().filter(|piece| has(piece)).map(|piece| quoted(piece)).collect();
+        let pieces: Vec<String> = PIECES
+            .iter()
+            .filter(|piece| has(piece))
+            .map(|piece| quoted(piece))
+            .collect();
         writer.line(&format!("line1 = [{}]", pieces.join(", ")));
     }
     if has("unit") {
@@ -245,7 +354,11 @@ fn settings(writer: &mut Writer, draft: &Draft<'_>) {
         writer.line("has_whole_addresses = true");
     }
     if has("parcel") {
-        writer.decide("", "settings.parcel", "what the number of the parcel is called: `pin`, `apn`, `folio`");
+        writer.decide(
+            "",
+            "settings.parcel",
+            "what the number of the parcel is called: `pin`, `apn`, `folio`",
+        );
         writer.line("parcel = { scheme = \"parcel\", columns = [\"parcel\"] }");
     }
     if draft.has_contractor() {
@@ -263,21 +376,46 @@ fn settings(writer: &mut Writer, draft: &Draft<'_>) {
 
 fn tables(writer: &mut Writer, draft: &Draft<'_>) {
     for table in super::known::TABLES {
-        let words: Vec<&GuessedWord> = draft.words.iter().filter(|word| word.table == *table).collect();
+        let words: Vec<&GuessedWord> = draft
+            .words
+            .iter()
+            .filter(|word| word.table == *table)
+            .collect();
         if words.is_empty() {
             continue;
         }
         writer.line(&format!("\n[settings.{table}]"));
         for word in words.iter().take(MOST_WORDS) {
             match &word.ours {
-                Some(ours) => writer.line(&format!("{} = {}  # {}", quoted(&word.word), quoted(ours), word.reason)),
+                Some(ours) => writer.line(&format!(
+                    "{} = {}  # {}",
+                    quoted(&word.word),
+                    quoted(ours),
+                    word.reason
+                )),
                 None => {
-                    writer.decide("", &format!("settings.{table}"), &format!("{} = \"…\"; {}; {}", quoted(&word.word), counted(word.rows, "row"), word.reason));
+                    writer.decide(
+                        "",
+                        &format!("settings.{table}"),
+                        &format!(
+                            "{} = \"…\"; {}; {}",
+                            quoted(&word.word),
+                            counted(word.rows, "row"),
+                            word.reason
+                        ),
+                    );
                 }
             }
         }
         if words.len() > MOST_WORDS {
-            writer.decide("", &format!("settings.{table}"), &format!("and {} more words, which `pubdata probe` lists", words.len() - MOST_WORDS));
+            writer.decide(
+                "",
+                &format!("settings.{table}"),
+                &format!(
+                    "and {} more words, which `pubdata probe` lists",
+                    words.len() - MOST_WORDS
+                ),
+            );
         }
     }
 }
@@ -286,8 +424,15 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
 pub(super) fn has_whole_addresses(sample: &Sample, guesses: &Guesses) -> bool {
     let is_whole = |text: &str| {
         let last = text.rsplit([',', ' ']).next().unwrap_or_default();
-        text.contains(',') && last.len() >= 5 && last.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        text.contains(',')
+            && last.len() >= 5
+            && last
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-')
     };
     let is_alone = guesses.of("zip").is_none() && guesses.of("city").is_none();
-    is_alone && guesses.of("line1").is_some_and(|column| sample.columns[column].is_mostly(70, is_whole))
+    is_alone
+        && guesses
+            .of("line1")
+            .is_some_and(|column| sample.columns[column].is_mostly(70, is_whole))
 }

@@ -1,4 +1,5 @@
-//! What a declaration is written from, and the text that grows line by line, with the comments where a person must decide.
+//! What a declaration is written from, and the text that grows line by line, with the comments
+//! where a person must decide.
 
 use std::fmt::Write;
 
@@ -62,23 +63,30 @@ impl Writer {
     pub(super) fn decide(&mut self, indent: &str, key: &str, text: &str) {
         let text = one_line(text);
         let _ = writeln!(self.text, "{indent}# decide: {text}");
-        self.decisions.push(Decision { key: key.to_owned(), text });
+        self.decisions.push(Decision {
+            key: key.to_owned(),
+            text,
+        });
     }
 }
 
 impl Draft<'_> {
     /// Whether the list has parties whose names are read.
     pub(super) fn has_contractor(&self) -> bool {
-        ["contractor_name", "contractor_business_name"].iter().any(|ours| self.guesses.of(ours).is_some())
+        ["contractor_name", "contractor_business_name"]
+            .iter()
+            .any(|ours| self.guesses.of(ours).is_some())
     }
 }
 
 /// Rows of the whole file, by its size where not all were seen.
 pub(super) fn rows(sample: &Sample) -> u64 {
     match sample.total_bytes {
-        Some(total) if !sample.is_whole => {
-            u64::try_from(u128::from(sample.records) * u128::from(total) / u128::from(sample.bytes.len().max(1) as u64)).unwrap_or(u64::MAX)
-        }
+        Some(total) if !sample.is_whole => u64::try_from(
+            u128::from(sample.records) * u128::from(total)
+                / u128::from(sample.bytes.len().max(1) as u64),
+        )
+        .unwrap_or(u64::MAX),
         _ => sample.records,
     }
 }
@@ -96,5 +104,13 @@ pub(super) fn rounded_up(number: u64) -> u64 {
 
 /// A text as it can stand in a comment.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    text.chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect()
 }

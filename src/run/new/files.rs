@@ -1,4 +1,5 @@
-//! The files of a new list in a folder of declarations. Nothing that is there is written over unless a person says so.
+//! The files of a new list in a folder of declarations. Nothing that is there is written over
+//! unless a person says so.
 
 use std::path::{Path, PathBuf};
 
@@ -23,25 +24,56 @@ impl NewFiles {
     /// # Errors
     /// `Config`, for a folder that is none of declarations, or that has the list.
     pub(super) fn prepare(folder: &Path, place: &Place, is_forced: bool) -> Result<Self> {
-        let is_empty = || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+        let is_empty =
+            || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         let is_new = !folder.exists() || is_empty();
-        let declared = if is_new { DeclarationFiles::built_in() } else { DeclarationFiles::from_dir(folder)? };
+        let declared = if is_new {
+            DeclarationFiles::built_in()
+        } else {
+            DeclarationFiles::from_dir(folder)?
+        };
         let (declaration, case) = (place.declaration_file(), place.case());
-        let there: Vec<&String> = [&declaration, &case].into_iter().filter(|file| declared.read(file).is_some() || folder.join(file).exists()).collect();
+        let there: Vec<&String> = [&declaration, &case]
+            .into_iter()
+            .filter(|file| declared.read(file).is_some() || folder.join(file).exists())
+            .collect();
         if let Some(first) = there.first().filter(|_| !is_forced) {
-            let place_of = if is_new { (*first).clone() } else { folder.join(first).display().to_string() };
+            let place_of = if is_new {
+                (*first).clone()
+            } else {
+                folder.join(first).display().to_string()
+            };
             let built_in = if is_new { " (it is built in)" } else { "" };
-            return Err(Error::config(format!("{} is there already: {place_of}{built_in}", place.pipeline_id()))
-                .hint(format!("--name gives another list of {} a name of its own; --force writes over it", place.jurisdiction)));
+            return Err(Error::config(format!(
+                "{} is there already: {place_of}{built_in}",
+                place.pipeline_id()
+            ))
+            .hint(format!(
+                "--name gives another list of {} a name of its own; --force writes over it",
+                place.jurisdiction
+            )));
         }
-        Ok(Self { folder: folder.to_owned(), declaration, case, title: place.name.clone(), declared, is_new })
+        Ok(Self {
+            folder: folder.to_owned(),
+            declaration,
+            case,
+            title: place.name.clone(),
+            declared,
+            is_new,
+        })
     }
 
-    /// Writes declaration and fixture, and in a new folder everything that is built in. With the names of the list's own files.
+    /// Writes declaration and fixture, and in a new folder everything that is built in. With the
+    /// names of the list's own files.
     ///
     /// # Errors
     /// `Store`, naming the file that cannot be written.
-    pub(super) fn write(&self, declaration: &str, on_mirror: &str, rows: &[u8]) -> Result<Vec<String>> {
+    pub(super) fn write(
+        &self,
+        declaration: &str,
+        on_mirror: &str,
+        rows: &[u8],
+    ) -> Result<Vec<String>> {
         if self.is_new {
             self.declared.write_to(&self.folder)?;
         }

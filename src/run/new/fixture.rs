@@ -1,5 +1,6 @@
-//! A few rows in the publisher's layout for a fixture. Of the publisher's rows only words of codes, days, amounts, ZIP codes and the city's name are kept:
-//! numbers, addresses and coordinates are made up, persons are invented, and what is not read is empty.
+//! A few rows in the publisher's layout for a fixture. Of the publisher's rows only words of codes,
+//! days, amounts, ZIP codes and the city's name are kept: numbers, addresses and coordinates are
+//! made up, persons are invented, and what is not read is empty.
 
 use super::fit::{DAYS, is_code};
 use super::guess::Guesses;
@@ -12,14 +13,29 @@ const MOST_ROWS: usize = 6;
 pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool) -> Vec<u8> {
     let chosen = chosen(sample, guesses);
     let cell = |number: usize, row: usize, place: usize| -> String {
-        let Some(mapped) = guesses.mapped.iter().find(|mapped| mapped.column == number) else { return String::new() };
-        let Some(text) = sample.columns[number].cells[row].as_deref() else { return String::new() };
+        let Some(mapped) = guesses.mapped.iter().find(|mapped| mapped.column == number) else {
+            return String::new();
+        };
+        let Some(text) = sample.columns[number].cells[row].as_deref() else {
+            return String::new();
+        };
         invented(&mapped.ours, text.trim(), place, has_whole_addresses)
     };
-    let rows: Vec<Vec<String>> =
-        chosen.iter().enumerate().map(|(place, row)| (0..sample.columns.len()).map(|number| cell(number, *row, place + 1)).collect()).collect();
+    let rows: Vec<Vec<String>> = chosen
+        .iter()
+        .enumerate()
+        .map(|(place, row)| {
+            (0..sample.columns.len())
+                .map(|number| cell(number, *row, place + 1))
+                .collect()
+        })
+        .collect();
     match &sample.format {
-        Format::Delimited { delimiters, encoding, .. } => delimited(sample, &rows, delimiters[0], *encoding),
+        Format::Delimited {
+            delimiters,
+            encoding,
+            ..
+        } => delimited(sample, &rows, delimiters[0], *encoding),
         Format::JsonRecords { records, .. } => json(sample, &rows, records.as_deref()),
         _ => unreachable!("no other layout is found"),
     }
@@ -27,12 +43,23 @@ pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool
 
 /// Rows that show different statuses and types.
 fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
-    let coded: Vec<usize> = ["status", "type"].iter().filter_map(|ours| guesses.of(ours)).collect();
+    let coded: Vec<usize> = ["status", "type"]
+        .iter()
+        .filter_map(|ours| guesses.of(ours))
+        .collect();
     let mut seen: Vec<Vec<Option<&str>>> = Vec::new();
     let mut chosen = Vec::new();
-    let records = usize::try_from(sample.records).unwrap_or(usize::MAX).min(sample.columns.first().map_or(0, |column| column.cells.len()));
+    let records = usize::try_from(sample.records).unwrap_or(usize::MAX).min(
+        sample
+            .columns
+            .first()
+            .map_or(0, |column| column.cells.len()),
+    );
     for row in 0..records {
-        let words: Vec<Option<&str>> = coded.iter().map(|column| sample.columns[*column].cells[row].as_deref()).collect();
+        let words: Vec<Option<&str>> = coded
+            .iter()
+            .map(|column| sample.columns[*column].cells[row].as_deref())
+            .collect();
         if chosen.len() < MOST_ROWS && !seen.contains(&words) {
             seen.push(words);
             chosen.push(row);
@@ -65,7 +92,8 @@ fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> 
         "lat" | "lon" | "location" => coarse(text),
         "contractor_name" if place.is_multiple_of(2) => "JANE EXAMPLE".to_owned(),
         "contractor_name" | "contractor_business_name" => "SAMPLE BUILDERS LLC".to_owned(),
-        "job_value" | "fees" | "square_feet" | "housing_units" | "city" | "address_state" | "zip" => text.to_owned(),
+        "job_value" | "fees" | "square_feet" | "housing_units" | "city" | "address_state"
+        | "zip" => text.to_owned(),
         _ if DAYS.contains(&ours) => text.to_owned(),
         _ if is_code(ours) && !may_reach_a_person(text) => text.to_owned(),
         _ => String::new(),
@@ -117,17 +145,42 @@ fn may_reach_a_person(text: &str) -> bool {
     text.contains('@') || text.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
 
-fn delimited(sample: &Sample, rows: &[Vec<String>], delimiter: char, encoding: Encoding) -> Vec<u8> {
-    let end = if sample.bytes.split(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r")) { "\r\n" } else { "\n" };
-    let header = sample.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let mut bytes = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header).to_vec();
+fn delimited(
+    sample: &Sample,
+    rows: &[Vec<String>],
+    delimiter: char,
+    encoding: Encoding,
+) -> Vec<u8> {
+    let end = if sample
+        .bytes
+        .split(|byte| *byte == b'\n')
+        .next()
+        .is_some_and(|line| line.ends_with(b"\r"))
+    {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let header = sample
+        .bytes
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let mut bytes = header
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(header)
+        .to_vec();
     if bytes.ends_with(b"\r") {
         bytes.pop();
     }
     bytes.extend_from_slice(end.as_bytes());
     // Columns without a usable name stand between the others.
     for row in rows {
-        let cells: Vec<String> = sample.places.iter().map(|place| place.map_or_else(String::new, |number| row[number].clone())).collect();
+        let cells: Vec<String> = sample
+            .places
+            .iter()
+            .map(|place| place.map_or_else(String::new, |number| row[number].clone()))
+            .collect();
         let line: Vec<String> = cells.iter().map(|cell| cell_of(cell, delimiter)).collect();
         for character in line.join(&delimiter.to_string()).chars() {
             push(&mut bytes, character, encoding);
@@ -139,16 +192,23 @@ fn delimited(sample: &Sample, rows: &[Vec<String>], delimiter: char, encoding: E
 
 fn cell_of(text: &str, delimiter: char) -> String {
     let text = text.replace(['\r', '\n'], " ");
-    if text.contains([delimiter, '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if text.contains([delimiter, '"']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }
 
-/// A character that both encodings of one byte write alike stands as it is, any other as a question mark.
+/// A character that both encodings of one byte write alike stands as it is, any other as a question
+/// mark.
 fn push(bytes: &mut Vec<u8>, character: char, encoding: Encoding) {
     if character.is_ascii() || matches!(encoding, Encoding::Utf8 | Encoding::Utf8OrWindows1252) {
         bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         return;
     }
-    let byte = u8::try_from(u32::from(character)).ok().filter(|byte| *byte >= 0xa0);
+    let byte = u8::try_from(u32::from(character))
+        .ok()
+        .filter(|byte| *byte >= 0xa0);
     bytes.push(byte.unwrap_or(b'?'));
 }
 
@@ -158,7 +218,9 @@ fn json(sample: &Sample, rows: &[Vec<String>], records: Option<&str>) -> Vec<u8>
         for (column, cell) in sample.columns.iter().zip(row) {
             let value = match (cell.is_empty(), cell.parse::<serde_json::Number>()) {
                 (true, _) => serde_json::Value::Null,
-                (false, Ok(number)) if is_number(sample, &column.published) => serde_json::Value::Number(number),
+                (false, Ok(number)) if is_number(sample, &column.published) => {
+                    serde_json::Value::Number(number)
+                }
                 (false, _) => serde_json::Value::String(cell.clone()),
             };
             insert(&mut object, &column.published, value);
@@ -166,18 +228,29 @@ fn json(sample: &Sample, rows: &[Vec<String>], records: Option<&str>) -> Vec<u8>
         serde_json::Value::Object(object)
     });
     let list = serde_json::Value::Array(objects.collect());
-    let wrap = |value: serde_json::Value, name: &str| serde_json::Value::Object([(name.to_owned(), value)].into_iter().collect());
-    let document = records.map_or_else(|| list.clone(), |path| path.rsplit('.').fold(list.clone(), wrap));
+    let wrap = |value: serde_json::Value, name: &str| {
+        serde_json::Value::Object([(name.to_owned(), value)].into_iter().collect())
+    };
+    let document = records.map_or_else(
+        || list.clone(),
+        |path| path.rsplit('.').fold(list.clone(), wrap),
+    );
     let mut text = serde_json::to_vec_pretty(&document).unwrap_or_default();
     text.push(b'\n');
     text
 }
 
-fn insert(object: &mut serde_json::Map<String, serde_json::Value>, path: &str, value: serde_json::Value) {
+fn insert(
+    object: &mut serde_json::Map<String, serde_json::Value>,
+    path: &str,
+    value: serde_json::Value,
+) {
     match path.split_once('.') {
         None => drop(object.insert(path.to_owned(), value)),
         Some((first, rest)) => {
-            let inner = object.entry(first).or_insert_with(|| serde_json::Value::Object(serde_json::Map::new()));
+            let inner = object
+                .entry(first)
+                .or_insert_with(|| serde_json::Value::Object(serde_json::Map::new()));
             if let Some(inner) = inner.as_object_mut() {
                 insert(inner, rest, value);
             }
@@ -189,8 +262,13 @@ fn insert(object: &mut serde_json::Map<String, serde_json::Value>, path: &str, v
 fn is_number(sample: &Sample, published: &str) -> bool {
     let leaf = format!("\"{}\"", published.rsplit('.').next().unwrap_or(published));
     memchr::memmem::find_iter(&sample.bytes, leaf.as_bytes()).any(|start| {
-        let rest = sample.bytes[start + leaf.len()..].trim_ascii_start().strip_prefix(b":").unwrap_or_default().trim_ascii_start();
-        rest.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
+        let rest = sample.bytes[start + leaf.len()..]
+            .trim_ascii_start()
+            .strip_prefix(b":")
+            .unwrap_or_default()
+            .trim_ascii_start();
+        rest.first()
+            .is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
     })
 }
 
@@ -205,7 +283,11 @@ mod tests {
             ("permit_number", "A", "EXAMPLE-3"),
             ("line1", "14 Real St", "104 EXAMPLE ST"),
             ("lat", "39.739236", "39.7"),
-            ("location", "POINT (-104.990251 39.739236)", "POINT (-104.9 39.7)"),
+            (
+                "location",
+                "POINT (-104.990251 39.739236)",
+                "POINT (-104.9 39.7)",
+            ),
             ("description", "call Ann 303-555-0100", "EXAMPLE WORK"),
             ("contractor_name", "ANN REAL", "SAMPLE BUILDERS LLC"),
             ("status", "Issued", "Issued"),

@@ -1,5 +1,6 @@
-//! What the declarations of a kind say of other publishers' lists: which of our columns a name was mapped to, and which of our words a word. A guess
-//! is as good as the number of lists that agree with it.
+//! What the declarations of a kind say of other publishers' lists: which of our columns a name was
+//! mapped to, and which of our words a word. A guess is as good as the number of lists that agree
+//! with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,13 @@ use super::names;
 use pubdata_core::pipeline::Declaration;
 
 /// Part of a street line that stands in columns of its own.
-pub(super) const PIECES: &[&str] = &["house_number", "predir", "street_name", "street_suffix", "postdir"];
+pub(super) const PIECES: &[&str] = &[
+    "house_number",
+    "predir",
+    "street_name",
+    "street_suffix",
+    "postdir",
+];
 
 /// The tables of settings in which words are looked up, which are columns of ours, too.
 pub(super) const TABLES: &[&str] = &["type", "status", "work_class", "property_class"];
@@ -32,7 +39,11 @@ pub(super) struct Uses {
 impl Uses {
     /// Our columns that a name was mapped to, the most frequent first, each with its lists.
     pub(super) fn ranked(&self) -> Vec<(&str, &BTreeSet<String>)> {
-        let mut ranked: Vec<_> = self.by_column.iter().map(|(ours, lists)| (ours.as_str(), lists)).collect();
+        let mut ranked: Vec<_> = self
+            .by_column
+            .iter()
+            .map(|(ours, lists)| (ours.as_str(), lists))
+            .collect();
         ranked.sort_by_key(|(_, lists)| std::cmp::Reverse(lists.len()));
         ranked
     }
@@ -44,9 +55,14 @@ impl Uses {
 
 impl Known {
     /// Learns from the declarations of a builder.
-    pub(super) fn of<'d>(declarations: impl Iterator<Item = &'d Declaration>, builder: &str) -> Self {
+    pub(super) fn of<'d>(
+        declarations: impl Iterator<Item = &'d Declaration>,
+        builder: &str,
+    ) -> Self {
         let mut known = Self::default();
-        for declaration in declarations.filter(|declaration| declaration.builder.as_deref() == Some(builder)) {
+        for declaration in
+            declarations.filter(|declaration| declaration.builder.as_deref() == Some(builder))
+        {
             known.learn(declaration);
         }
         known
@@ -61,18 +77,39 @@ impl Known {
                     let uses = self.columns.entry(names::key(name)).or_default();
                     uses.lists.insert(list.clone());
                     if let Some(role) = &role {
-                        uses.by_column.entry(role.clone()).or_default().insert(list.clone());
+                        uses.by_column
+                            .entry(role.clone())
+                            .or_default()
+                            .insert(list.clone());
                     }
                 }
             }
-            for name in source.ignore.iter().filter(|name| !name.contains(['#', '{'])) {
-                self.columns.entry(names::key(name)).or_default().lists.insert(list.clone());
+            for name in source
+                .ignore
+                .iter()
+                .filter(|name| !name.contains(['#', '{']))
+            {
+                self.columns
+                    .entry(names::key(name))
+                    .or_default()
+                    .lists
+                    .insert(list.clone());
             }
         }
         for table in TABLES {
-            let words = declaration.settings.get(*table).and_then(toml::Value::as_table).into_iter().flatten();
+            let words = declaration
+                .settings
+                .get(*table)
+                .and_then(toml::Value::as_table)
+                .into_iter()
+                .flatten();
             for (word, ours) in words.filter_map(|(word, ours)| Some((word, ours.as_str()?))) {
-                self.words.entry((table, compared(word))).or_default().entry(ours.to_owned()).or_default().insert(list.clone());
+                self.words
+                    .entry((table, compared(word)))
+                    .or_default()
+                    .entry(ours.to_owned())
+                    .or_default()
+                    .insert(list.clone());
             }
         }
     }
@@ -82,19 +119,32 @@ impl Known {
         self.columns.get(&names::key(published))
     }
 
-    /// Our word for a publisher's, where all lists that have it agree, with their number and one of them.
+    /// Our word for a publisher's, where all lists that have it agree, with their number and one of
+    /// them.
     pub(super) fn word(&self, table: &'static str, word: &str) -> Option<(&str, usize, &str)> {
         let ours = self.words.get(&(table, compared(word)))?;
         let mut all = ours.iter();
         let (value, lists) = all.next()?;
         let one = lists.first()?;
-        all.next().is_none().then_some((value.as_str(), lists.len(), one.as_str()))
+        all.next()
+            .is_none()
+            .then_some((value.as_str(), lists.len(), one.as_str()))
     }
 
-    /// The words that lists have for a publisher's word, where they do not agree: `active (3 lists), in_review (permit.x)`.
+    /// The words that lists have for a publisher's word, where they do not agree: `active (3
+    /// lists), in_review (permit.x)`.
     pub(super) fn disagreement(&self, table: &'static str, word: &str) -> Option<String> {
-        let ours = self.words.get(&(table, compared(word))).filter(|ours| ours.len() > 1)?;
-        let texts = ours.iter().map(|(value, lists)| format!("{} in {}", if value.is_empty() { "null" } else { value }, lists_of(lists)));
+        let ours = self
+            .words
+            .get(&(table, compared(word)))
+            .filter(|ours| ours.len() > 1)?;
+        let texts = ours.iter().map(|(value, lists)| {
+            format!(
+                "{} in {}",
+                if value.is_empty() { "null" } else { value },
+                lists_of(lists)
+            )
+        });
         Some(texts.collect::<Vec<_>>().join(", "))
     }
 }
@@ -110,14 +160,24 @@ pub(super) fn lists_of(lists: &BTreeSet<String>) -> String {
 
 /// A word as the builder compares it: lower case, with single blanks.
 pub(super) fn compared(word: &str) -> String {
-    word.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    word.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
 }
 
-/// What a list's own name for a column stands for: a part of the street line, the value of the work, a party's name. None where it serves that list
-/// only.
+/// What a list's own name for a column stands for: a part of the street line, the value of the
+/// work, a party's name. None where it serves that list only.
 pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
     let settings = &declaration.settings;
-    let list = |key: &str| settings.get(key).and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_str);
+    let list = |key: &str| {
+        settings
+            .get(key)
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str)
+    };
     let pieces: Vec<&str> = list("line1").flat_map(|piece| piece.split('+')).collect();
     if pieces.len() > 1
         && let Some(place) = pieces.iter().position(|piece| *piece == ours)
@@ -130,15 +190,31 @@ pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
     if list("job_value").any(|column| column == ours) {
         return Some("job_value".to_owned());
     }
-    let parcel = settings.get("parcel").and_then(|parcel| parcel.get("columns")).and_then(toml::Value::as_array);
+    let parcel = settings
+        .get("parcel")
+        .and_then(|parcel| parcel.get("columns"))
+        .and_then(toml::Value::as_array);
     if let Some(columns) = parcel
         && columns.iter().any(|column| column.as_str() == Some(ours))
     {
         return (columns.len() == 1).then(|| "parcel".to_owned());
     }
-    for group in settings.get("contact").and_then(toml::Value::as_array).into_iter().flatten() {
-        let text = |key: &str| group.get(key).and_then(toml::Value::as_str).unwrap_or_default();
-        if let Some(part) = ours.strip_prefix(text("prefix")).and_then(|rest| rest.strip_prefix('_')) {
+    for group in settings
+        .get("contact")
+        .and_then(toml::Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let text = |key: &str| {
+            group
+                .get(key)
+                .and_then(toml::Value::as_str)
+                .unwrap_or_default()
+        };
+        if let Some(part) = ours
+            .strip_prefix(text("prefix"))
+            .and_then(|rest| rest.strip_prefix('_'))
+        {
             return (text("role") == "contractor").then(|| format!("contractor_{part}"));
         }
     }
@@ -147,7 +223,12 @@ pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
 
 /// Which part of the street line a column is, by its name and by where it stands.
 fn piece(pieces: &[&str], place: usize) -> &'static str {
-    let is_name = |piece: &&str| piece.starts_with("street") && !["suffix", "type", "dir", "number"].iter().any(|word| piece.contains(word));
+    let is_name = |piece: &&str| {
+        piece.starts_with("street")
+            && !["suffix", "type", "dir", "number"]
+                .iter()
+                .any(|word| piece.contains(word))
+    };
     let name = pieces.iter().position(is_name).unwrap_or(pieces.len());
     let piece = pieces[place];
     match piece {
@@ -172,7 +253,13 @@ mod tests {
     use pubdata_core::pipeline::Declarations;
 
     fn known() -> Known {
-        Known::of(Declarations::load(DeclarationFiles::built_in()).unwrap().pipelines.values(), "permit")
+        Known::of(
+            Declarations::load(DeclarationFiles::built_in())
+                .unwrap()
+                .pipelines
+                .values(),
+            "permit",
+        )
     }
 
     #[test]
@@ -197,9 +284,18 @@ mod tests {
     #[test]
     fn a_word_is_known_only_where_all_lists_agree() {
         let known = known();
-        assert_eq!(known.word("status", " ISSUED").map(|(ours, ..)| ours), Some("active"));
-        assert_eq!(known.word("type", "Electrical").map(|(ours, ..)| ours), Some("electrical"));
+        assert_eq!(
+            known.word("status", " ISSUED").map(|(ours, ..)| ours),
+            Some("active")
+        );
+        assert_eq!(
+            known.word("type", "Electrical").map(|(ours, ..)| ours),
+            Some("electrical")
+        );
         assert_eq!(known.word("status", "Teleported"), None);
-        assert!(known.disagreement("status", "Approved").is_some() || known.word("status", "Approved").is_some());
+        assert!(
+            known.disagreement("status", "Approved").is_some()
+                || known.word("status", "Approved").is_some()
+        );
     }
 }

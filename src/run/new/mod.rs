@@ -1,5 +1,7 @@
-//! Writes the declaration of a list that is new: takes the first records of its file, guesses columns, days and words by what other lists of the kind do
-//! and by the cells, tries the declaration on those records as a probe does, and lists what a person must decide. What is not sure is not guessed.
+//! Writes the declaration of a list that is new: takes the first records of its file, guesses
+//! columns, days and words by what other lists of the kind do and by the cells, tries the
+//! declaration on those records as a probe does, and lists what a person must decide. What is not
+//! sure is not guessed.
 
 mod address;
 mod dates;
@@ -121,8 +123,9 @@ pub struct NewReport {
 /// Begins a list: looks at its file and writes declaration and fixture.
 ///
 /// # Errors
-/// `Config`, for a kind or a jurisdiction that is none, for files that are there already, and where the number or the address of a permit is in no
-/// column; `Fetch`, when the file is not to be had; `Format`, when it is no table; `Store`, when the files cannot be written.
+/// `Config`, for a kind or a jurisdiction that is none, for files that are there already, and where
+/// the number or the address of a permit is in no column; `Fetch`, when the file is not to be had;
+/// `Format`, when it is no table; `Store`, when the files cannot be written.
 pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Result<NewReport> {
     check_kind(&settings.kind)?;
     let place = Place::of(&settings.jurisdiction, settings.name.as_deref())?;
@@ -135,14 +138,23 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
     let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(temporary.home())?)?;
     let (beginning, is_of_publisher) = match &settings.file {
         Some(path) => (sample::of_file(path)?, true),
-        None => (sample::of_publisher(&fetcher, &request(&first, &place)).await?, !fetcher.is_sample()),
+        None => (
+            sample::of_publisher(&fetcher, &request(&first, &place)).await?,
+            !fetcher.is_sample(),
+        ),
     };
     let sample = sample::taken_apart(beginning, &temporary, &on_mirror)?;
     let declarations = Declarations::load(new_files.declared.clone())?;
     let built_in = Declarations::load(DeclarationFiles::built_in())?;
     let known = Known::of(teachers(&declarations, &built_in, &place), &settings.kind);
     let forms = forms(&sample, settings.is_month_first);
-    let guesses = guess::guess(&sample, &forms, &known, &given(&sample, &settings.columns)?, &place);
+    let guesses = guess::guess(
+        &sample,
+        &forms,
+        &known,
+        &given(&sample, &settings.columns)?,
+        &place,
+    );
     refuse_without_what_is_needed(&sample, &guesses)?;
     let words = vocabulary::look_up(&sample, &guesses, &known);
     let evidence = match (is_of_publisher, sample.is_whole) {
@@ -167,11 +179,20 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
         others: &others(&declarations, &place),
     };
     let (text, mut decisions) = declaration::write(&draft);
-    let declared = new_files.declared.with(&[(&place.declaration_file(), &text)]);
+    let declared = new_files
+        .declared
+        .with(&[(&place.declaration_file(), &text)]);
     let trial = try_out(&declared, &place, &temporary, &settings.fetch, observer).await?;
     if trial.outcome != "built" {
-        let text = format!("on the first records a run would end as {}: {}", trial.outcome, trial.reasons.join("; "));
-        decisions.push(Decision { key: "source".to_owned(), text });
+        let text = format!(
+            "on the first records a run would end as {}: {}",
+            trial.outcome,
+            trial.reasons.join("; ")
+        );
+        decisions.push(Decision {
+            key: "source".to_owned(),
+            text,
+        });
     }
     let fixture = fixture::rows(&sample, &guesses, has_whole_addresses(&sample, &guesses));
     let files = new_files.write(&text, &on_mirror, &fixture)?;
@@ -197,20 +218,37 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
     })
 }
 
-/// The declarations that guesses are learned from: those of the folder and those that are built in, without the list's own.
-fn teachers<'d>(folder: &'d Declarations, built_in: &'d Declarations, place: &Place) -> impl Iterator<Item = &'d Declaration> {
+/// The declarations that guesses are learned from: those of the folder and those that are built in,
+/// without the list's own.
+fn teachers<'d>(
+    folder: &'d Declarations,
+    built_in: &'d Declarations,
+    place: &Place,
+) -> impl Iterator<Item = &'d Declaration> {
     let own = place.pipeline_id();
-    let others = built_in.pipelines.values().filter(|declaration| !folder.pipelines.contains_key(&declaration.pipeline_id));
-    folder.pipelines.values().chain(others).filter(move |declaration| declaration.pipeline_id != own)
+    let others = built_in
+        .pipelines
+        .values()
+        .filter(|declaration| !folder.pipelines.contains_key(&declaration.pipeline_id));
+    folder
+        .pipelines
+        .values()
+        .chain(others)
+        .filter(move |declaration| declaration.pipeline_id != own)
 }
 
 fn check_kind(kind: &str) -> Result<()> {
     if KINDS.contains(&kind) {
         return Ok(());
     }
-    let message = format!("lists of the kind `{kind}` are not begun by this command; it knows `{}`", KINDS.join("`, `"));
+    let message = format!(
+        "lists of the kind `{kind}` are not begun by this command; it knows `{}`",
+        KINDS.join("`, `")
+    );
     let hint = match kind {
-        "license" | "business" => format!("take the declaration of a neighbour below pipelines/{kind}/ and change it: docs/ADDING-A-DATASET.md"),
+        "license" | "business" => format!(
+            "take the declaration of a neighbour below pipelines/{kind}/ and change it: docs/ADDING-A-DATASET.md"
+        ),
         _ => "write `pubdata new permit us-co-denver --url https://…`".to_owned(),
     };
     Err(Error::config(message).hint(hint))
@@ -222,7 +260,10 @@ fn forms(sample: &Sample, is_month_first: bool) -> Vec<(Form, Option<String>)> {
         Form::Ambiguous(_) if is_month_first => (Form::Days("month_day_year"), None),
         form => (form, proof),
     };
-    dates::forms(&sample.columns).into_iter().map(told).collect()
+    dates::forms(&sample.columns)
+        .into_iter()
+        .map(told)
+        .collect()
 }
 
 /// The columns that the person has named.
@@ -230,13 +271,26 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
     let mut given = BTreeMap::new();
     for (ours, theirs) in columns {
         if !is_checked(ours) {
-            return Err(Error::config(format!("--column {ours}={theirs}: `{ours}` is no column of pubdata that can be mapped here"))
-                .hint("the names are listed under \"Our columns\" in docs/ADDING-A-DATASET.md"));
+            return Err(Error::config(format!(
+                "--column {ours}={theirs}: `{ours}` is no column of pubdata that can be mapped here"
+            ))
+            .hint("the names are listed under \"Our columns\" in docs/ADDING-A-DATASET.md"));
         }
-        let is_it = |column: &sample::Column| column.published == *theirs || column.name == *theirs || column.name == normalized_name(theirs);
+        let is_it = |column: &sample::Column| {
+            column.published == *theirs
+                || column.name == *theirs
+                || column.name == normalized_name(theirs)
+        };
         let found = sample.columns.iter().position(is_it).ok_or_else(|| {
-            let names: Vec<&str> = sample.columns.iter().map(|column| column.name.as_str()).collect();
-            Error::config(format!("--column {ours}={theirs}: the file has no column `{theirs}`")).hint(format!("it has `{}`", names.join("`, `")))
+            let names: Vec<&str> = sample
+                .columns
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect();
+            Error::config(format!(
+                "--column {ours}={theirs}: the file has no column `{theirs}`"
+            ))
+            .hint(format!("it has `{}`", names.join("`, `")))
         })?;
         given.insert(ours.clone(), found);
     }
@@ -245,17 +299,44 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
 
 /// A permit has a number and a place; a declaration without them is none.
 fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<()> {
-    let names: Vec<&str> = sample.columns.iter().map(|column| column.name.as_str()).collect();
+    let names: Vec<&str> = sample
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
     for (ours, what, is_there) in [
-        ("permit_number", "the number of the permit", guesses.of("permit_number").is_some()),
-        ("line1", "the street address", guesses.of("line1").is_some() || guesses.of("street_name").is_some()),
+        (
+            "permit_number",
+            "the number of the permit",
+            guesses.of("permit_number").is_some(),
+        ),
+        (
+            "line1",
+            "the street address",
+            guesses.of("line1").is_some() || guesses.of("street_name").is_some(),
+        ),
     ] {
         if !is_there {
-            let likely = guesses.open.iter().filter(|open| open.ours.as_deref() == Some(ours));
-            let reasons: Vec<String> = likely.map(|open| format!("`{}`: {}", sample.columns[open.column].name, open.reason)).collect();
-            let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
-            return Err(Error::config(format!("no column of the file is surely {what}{why}"))
-                .hint(format!("name it with --column {ours}=NAME; the file has `{}`", names.join("`, `"))));
+            let likely = guesses
+                .open
+                .iter()
+                .filter(|open| open.ours.as_deref() == Some(ours));
+            let reasons: Vec<String> = likely
+                .map(|open| format!("`{}`: {}", sample.columns[open.column].name, open.reason))
+                .collect();
+            let why = if reasons.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", reasons.join("; "))
+            };
+            return Err(
+                Error::config(format!("no column of the file is surely {what}{why}")).hint(
+                    format!(
+                        "name it with --column {ours}=NAME; the file has `{}`",
+                        names.join("`, `")
+                    ),
+                ),
+            );
         }
     }
     Ok(())
@@ -264,9 +345,16 @@ fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<(
 /// Other lists of the same jurisdiction.
 fn others(declarations: &Declarations, place: &Place) -> Vec<String> {
     let is_of_it = |settings: &toml::Table| {
-        let id = settings.get("jurisdiction").and_then(|jurisdiction| jurisdiction.get("id")).and_then(toml::Value::as_str);
+        let id = settings
+            .get("jurisdiction")
+            .and_then(|jurisdiction| jurisdiction.get("id"))
+            .and_then(toml::Value::as_str);
         id == Some(place.jurisdiction.as_str())
     };
-    let others = declarations.pipelines.values().filter(|declaration| declaration.pipeline_id != place.pipeline_id() && is_of_it(&declaration.settings));
-    others.map(|declaration| declaration.pipeline_id.clone()).collect()
+    let others = declarations.pipelines.values().filter(|declaration| {
+        declaration.pipeline_id != place.pipeline_id() && is_of_it(&declaration.settings)
+    });
+    others
+        .map(|declaration| declaration.pipeline_id.clone())
+        .collect()
 }

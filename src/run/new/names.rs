@@ -1,4 +1,5 @@
-//! What a column's name says by its words alone: `PermitNum` and `permit_no` are one name, and a name all of whose words are known has a meaning.
+//! What a column's name says by its words alone: `PermitNum` and `permit_no` are one name, and a
+//! name all of whose words are known has a meaning.
 
 use pubdata_core::pipeline::normalized_name;
 
@@ -43,14 +44,16 @@ const OTHERS: &[&str] = &[
     "dwelling", "housing", "paid", "full", "building", "floor", "area", "of", "the", "in", "raw", "pin", "apn", "id",
 ];
 
-/// A column's name in its words: `AppliedDate`, `applied_date` and `application dt` are `applied`, `date`. Names of objects that only hold the
-/// attributes of a record are left out.
+/// A column's name in its words: `AppliedDate`, `applied_date` and `application dt` are `applied`,
+/// `date`. Names of objects that only hold the attributes of a record are left out.
 pub(super) fn words(published: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(published.len() + 8);
     let mut before = ' ';
     for character in published.chars() {
         let is_hump = before.is_lowercase() && character.is_uppercase();
-        let is_edge = before.is_alphabetic() != character.is_alphabetic() && before.is_alphanumeric() && character.is_alphanumeric();
+        let is_edge = before.is_alphabetic() != character.is_alphabetic()
+            && before.is_alphanumeric()
+            && character.is_alphanumeric();
         if is_hump || is_edge {
             spaced.push(' ');
         }
@@ -58,11 +61,18 @@ pub(super) fn words(published: &str) -> Vec<String> {
         before = character;
     }
     let normalized = normalized_name(&spaced);
-    let mut parts: Vec<&str> = normalized.split('_').filter(|part| !part.is_empty()).collect();
+    let mut parts: Vec<&str> = normalized
+        .split('_')
+        .filter(|part| !part.is_empty())
+        .collect();
     if parts.len() > 1 && matches!(parts[0], "attributes" | "properties") {
         parts.remove(0);
     }
-    parts.into_iter().flat_map(split).map(|word| full(&word).to_owned()).collect()
+    parts
+        .into_iter()
+        .flat_map(split)
+        .map(|word| full(&word).to_owned())
+        .collect()
 }
 
 /// A column's name as it is compared with others.
@@ -71,7 +81,10 @@ pub(super) fn key(published: &str) -> String {
 }
 
 fn full(word: &str) -> &str {
-    WORDS.iter().find(|forms| forms.contains(&word)).map_or(word, |forms| forms[0])
+    WORDS
+        .iter()
+        .find(|forms| forms.contains(&word))
+        .map_or(word, |forms| forms[0])
 }
 
 fn is_known(word: &str) -> bool {
@@ -86,19 +99,28 @@ fn split(text: &str) -> Vec<String> {
     for end in (1..=text.len()).filter(|end| text.is_char_boundary(*end)) {
         for start in (0..end).filter(|start| text.is_char_boundary(*start)) {
             // Two letters mean something only by themselves.
-            let is_word = (end - start > 2 || end - start == text.len()) && is_known(&text[start..end]);
-            let Some(known) = best[start].as_ref().filter(|_| is_word) else { continue };
-            if best[end].as_ref().is_none_or(|other| other.len() > known.len() + 1) {
+            let is_word =
+                (end - start > 2 || end - start == text.len()) && is_known(&text[start..end]);
+            let Some(known) = best[start].as_ref().filter(|_| is_word) else {
+                continue;
+            };
+            if best[end]
+                .as_ref()
+                .is_none_or(|other| other.len() > known.len() + 1)
+            {
                 let mut words = known.clone();
                 words.push(text[start..end].to_owned());
                 best[end] = Some(words);
             }
         }
     }
-    best.pop().flatten().unwrap_or_else(|| vec![text.to_owned()])
+    best.pop()
+        .flatten()
+        .unwrap_or_else(|| vec![text.to_owned()])
 }
 
-/// What makes a name that of one of our columns: of each group one word, and no word beside them and those that add nothing.
+/// What makes a name that of one of our columns: of each group one word, and no word beside them
+/// and those that add nothing.
 struct Meaning {
     ours: &'static str,
     groups: &'static [&'static [&'static str]],
@@ -141,21 +163,36 @@ const MEANINGS: &[Meaning] = &[
 impl Meaning {
     fn is_of(&self, words: &[String]) -> bool {
         let is_in = |group: &[&str], word: &String| group.contains(&word.as_str());
-        let has_all = self.groups.iter().all(|group| words.iter().any(|word| is_in(group, word)));
-        has_all && words.iter().all(|word| is_in(self.beside, word) || self.groups.iter().any(|group| is_in(group, word)))
+        let has_all = self
+            .groups
+            .iter()
+            .all(|group| words.iter().any(|word| is_in(group, word)));
+        has_all
+            && words.iter().all(|word| {
+                is_in(self.beside, word) || self.groups.iter().any(|group| is_in(group, word))
+            })
     }
 }
 
 /// Our column that a name means by its words; none where they mean none, or several.
 pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
-    let mut found = MEANINGS.iter().filter(|meaning| meaning.is_of(words)).map(|meaning| meaning.ours);
-    found.next().filter(|first| found.all(|other| other == *first))
+    let mut found = MEANINGS
+        .iter()
+        .filter(|meaning| meaning.is_of(words))
+        .map(|meaning| meaning.ours);
+    found
+        .next()
+        .filter(|first| found.all(|other| other == *first))
 }
 
 /// Our columns whose own names mean them.
 #[cfg(test)]
 pub(super) fn called_as_ours() -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = MEANINGS.iter().map(|meaning| meaning.ours).filter(|ours| meaning(&words(ours)) == Some(*ours)).collect();
+    let mut names: Vec<&'static str> = MEANINGS
+        .iter()
+        .map(|meaning| meaning.ours)
+        .filter(|ours| meaning(&words(ours)) == Some(*ours))
+        .collect();
     names.dedup();
     names
 }
@@ -163,7 +200,11 @@ pub(super) fn called_as_ours() -> Vec<&'static str> {
 /// Whether a name has one of the words by which our column is known.
 pub(super) fn is_akin(words: &[String], ours: &str) -> bool {
     let of_ours = MEANINGS.iter().filter(|meaning| meaning.ours == ours);
-    of_ours.flat_map(|meaning| meaning.groups).any(|group| words.iter().any(|word| group.contains(&word.as_str()) && word != "permit"))
+    of_ours.flat_map(|meaning| meaning.groups).any(|group| {
+        words
+            .iter()
+            .any(|word| group.contains(&word.as_str()) && word != "permit")
+    })
 }
 
 /// Whether a name says that the column may name a person, or how to reach one.
@@ -199,7 +240,11 @@ pub(super) fn may_be_of_a_person(words: &[String]) -> bool {
         "manager",
         "professional",
     ];
-    words.iter().any(|word| OF_PERSONS.iter().any(|known| word == known || (known.len() > 4 && word.starts_with(known))))
+    words.iter().any(|word| {
+        OF_PERSONS
+            .iter()
+            .any(|known| word == known || (known.len() > 4 && word.starts_with(known)))
+    })
 }
 
 #[cfg(test)]
@@ -209,12 +254,23 @@ mod tests {
     #[test]
     fn names_of_one_meaning_have_one_key() {
         for names in [
-            &["PermitNum", "permit_no", "PERMIT NUMBER", "permitnum", "attributes.PERMIT_NUMBER", "Permit Nr"][..],
+            &[
+                "PermitNum",
+                "permit_no",
+                "PERMIT NUMBER",
+                "permitnum",
+                "attributes.PERMIT_NUMBER",
+                "Permit Nr",
+            ][..],
             &["AppliedDate", "applieddate", "application_date", "APPLY_DT"],
             &["OriginalAddress1", "originaladdress1", "original_address1"],
             &["CouncilDistrict", "council_district", "councildistrict"],
         ] {
-            assert!(names.iter().all(|name| key(name) == key(names[0])), "{:?}", names.iter().map(|name| key(name)).collect::<Vec<_>>());
+            assert!(
+                names.iter().all(|name| key(name) == key(names[0])),
+                "{:?}",
+                names.iter().map(|name| key(name)).collect::<Vec<_>>()
+            );
         }
         assert_ne!(key("address1"), key("address2"));
         assert_eq!(words("estprojectcost"), ["estimated", "project", "cost"]);
@@ -230,19 +286,40 @@ mod tests {
         assert_eq!(of("Dwelling Units"), Some("housing_units"));
         assert_eq!(of("STREET DIRECTION"), Some("predir"));
         assert_eq!(of("Permit Class Mapped"), Some("property_class"));
-        for other in
-            ["Master Permit Number", "Electrical Permit No", "Owner Address", "Mailing City", "Council District", "Status Planner", "Unit", "Fee Status"]
-        {
+        for other in [
+            "Master Permit Number",
+            "Electrical Permit No",
+            "Owner Address",
+            "Mailing City",
+            "Council District",
+            "Status Planner",
+            "Unit",
+            "Fee Status",
+        ] {
             assert_eq!(of(other), None, "{other}");
         }
     }
 
     #[test]
     fn columns_of_persons_are_known_by_their_names() {
-        for name in ["OWNER_NAME", "Applicant", "ContractorPhone", "e-mail", "Contact Email", "Permittee's Last Name", "EnteredBy", "created_by"] {
+        for name in [
+            "OWNER_NAME",
+            "Applicant",
+            "ContractorPhone",
+            "e-mail",
+            "Contact Email",
+            "Permittee's Last Name",
+            "EnteredBy",
+            "created_by",
+        ] {
             assert!(may_be_of_a_person(&words(name)), "{name}");
         }
-        for name in ["Permit Number", "Status", "Issue Date", "Project Description"] {
+        for name in [
+            "Permit Number",
+            "Status",
+            "Issue Date",
+            "Project Description",
+        ] {
             assert!(!may_be_of_a_person(&words(name)), "{name}");
         }
     }

@@ -21,18 +21,39 @@ impl Place {
     /// # Errors
     /// `Config`, when it is not of the form.
     pub(super) fn of(jurisdiction: &str, list: Option<&str>) -> Result<Self> {
-        let is_word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-        let parts = jurisdiction.strip_prefix("us-").and_then(|rest| rest.split_once('-'));
-        let Some((state, own)) = parts.filter(|(state, own)| state.len() == 2 && state.bytes().all(|byte| byte.is_ascii_lowercase()) && is_word(own)) else {
+        let is_word = |text: &str| {
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        };
+        let parts = jurisdiction
+            .strip_prefix("us-")
+            .and_then(|rest| rest.split_once('-'));
+        let Some((state, own)) = parts.filter(|(state, own)| {
+            state.len() == 2 && state.bytes().all(|byte| byte.is_ascii_lowercase()) && is_word(own)
+        }) else {
             return Err(Error::config(format!("`{jurisdiction}` is no jurisdiction"))
                 .hint("write country, state and place in lower case, words joined by `_`: us-co-denver, us-mo-kansas_city, us-md-baltimore_county"));
         };
         let list = list.unwrap_or(own);
         if !is_word(list) {
-            return Err(Error::config(format!("--name {list} is no name of a list")).hint("lower case letters, digits and `_`, such as denver_roofs"));
+            return Err(Error::config(format!("--name {list} is no name of a list"))
+                .hint("lower case letters, digits and `_`, such as denver_roofs"));
         }
-        let name = own.split('_').filter(|word| !word.is_empty()).map(capitalized).collect::<Vec<_>>().join(" ");
-        Ok(Self { jurisdiction: jurisdiction.to_owned(), state: state.to_uppercase(), is_county: own.ends_with("_county"), name, list: list.to_owned() })
+        let name = own
+            .split('_')
+            .filter(|word| !word.is_empty())
+            .map(capitalized)
+            .collect::<Vec<_>>()
+            .join(" ");
+        Ok(Self {
+            jurisdiction: jurisdiction.to_owned(),
+            state: state.to_uppercase(),
+            is_county: own.ends_with("_county"),
+            name,
+            list: list.to_owned(),
+        })
     }
 
     pub(super) fn pipeline_id(&self) -> String {
@@ -52,7 +73,10 @@ impl Place {
 
 fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -62,10 +86,29 @@ mod tests {
     #[test]
     fn a_jurisdiction_names_its_place() {
         let place = Place::of("us-mo-kansas_city", None).unwrap();
-        assert_eq!((place.state.as_str(), place.name.as_str(), place.pipeline_id().as_str()), ("MO", "Kansas City", "permit.kansas_city"));
+        assert_eq!(
+            (
+                place.state.as_str(),
+                place.name.as_str(),
+                place.pipeline_id().as_str()
+            ),
+            ("MO", "Kansas City", "permit.kansas_city")
+        );
         assert!(Place::of("us-md-baltimore_county", None).unwrap().is_county);
-        assert_eq!(Place::of("us-co-denver", Some("denver_roofs")).unwrap().declaration_file(), "pipelines/permit/denver_roofs.toml");
-        for wrong in ["denver", "us-co", "us-co-", "US-CO-Denver", "us-colorado-denver", "us-co-../x"] {
+        assert_eq!(
+            Place::of("us-co-denver", Some("denver_roofs"))
+                .unwrap()
+                .declaration_file(),
+            "pipelines/permit/denver_roofs.toml"
+        );
+        for wrong in [
+            "denver",
+            "us-co",
+            "us-co-",
+            "US-CO-Denver",
+            "us-colorado-denver",
+            "us-co-../x",
+        ] {
             assert!(Place::of(wrong, None).is_err(), "{wrong}");
         }
         assert!(Place::of("us-co-denver", Some("../x")).is_err());

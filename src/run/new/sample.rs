@@ -44,7 +44,11 @@ pub(super) struct Column {
 impl Column {
     /// The cells that are not empty.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.cells.iter().flatten().map(|cell| cell.trim()).filter(|cell| !cell.is_empty())
+        self.cells
+            .iter()
+            .flatten()
+            .map(|cell| cell.trim())
+            .filter(|cell| !cell.is_empty())
     }
 
     pub(super) fn filled(&self) -> usize {
@@ -54,7 +58,8 @@ impl Column {
     /// The distinct texts with the number of rows that have them, the most frequent first.
     pub(super) fn counts(&self) -> Vec<(&str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        self.texts().for_each(|text| *counts.entry(text).or_default() += 1);
+        self.texts()
+            .for_each(|text| *counts.entry(text).or_default() += 1);
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         counts
@@ -82,14 +87,21 @@ pub(super) fn of_file(path: &Path) -> Result<Beginning> {
     use std::io::Read;
     if !path.is_file() {
         return Err(
-            Error::config(format!("--file {}: there is no such file", path.display())).hint("name a file that was downloaded from the address of --url")
+            Error::config(format!("--file {}: there is no such file", path.display()))
+                .hint("name a file that was downloaded from the address of --url"),
         );
     }
     let file = std::fs::File::open(path).at("open", path)?;
     let total = file.metadata().at("read", path)?.len();
     let mut bytes = Vec::new();
-    file.take(HEAD_BYTES).read_to_end(&mut bytes).at("read", path)?;
-    Ok(Beginning { is_whole: bytes.len() as u64 == total, total_bytes: Some(total), bytes })
+    file.take(HEAD_BYTES)
+        .read_to_end(&mut bytes)
+        .at("read", path)?;
+    Ok(Beginning {
+        is_whole: bytes.len() as u64 == total,
+        total_bytes: Some(total),
+        bytes,
+    })
 }
 
 /// Asks a publisher, or who stands in for it, for the beginning of a file.
@@ -101,59 +113,145 @@ pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result
     let head = fetcher.head(request, Piece::Start(HEAD_BYTES)).await?;
     let is_whole = head.is_whole();
     let refused = |message: &str, hint: Option<String>| {
-        let hint = hint.unwrap_or_else(|| "open it in a browser; what it gives to a person, give as --file FILE".to_owned());
+        let hint = hint.unwrap_or_else(|| {
+            "open it in a browser; what it gives to a person, give as --file FILE".to_owned()
+        });
         Err(Error::fetch(format!("{url}: {message}")).hint(hint))
     };
     match head {
-        Head::Found { bytes, total_bytes, .. } => Ok(Beginning { bytes, total_bytes, is_whole }),
-        Head::Absent { .. } if fetcher.has_mirror() => {
-            refused("no mirror has it", Some(format!("put the file at DIR/{} of the mirror, or give it as --file FILE", mirror_path(&url)?)))
-        }
+        Head::Found {
+            bytes, total_bytes, ..
+        } => Ok(Beginning {
+            bytes,
+            total_bytes,
+            is_whole,
+        }),
+        Head::Absent { .. } if fetcher.has_mirror() => refused(
+            "no mirror has it",
+            Some(format!(
+                "put the file at DIR/{} of the mirror, or give it as --file FILE",
+                mirror_path(&url)?
+            )),
+        ),
         Head::Absent { .. } => refused("the publisher has no such file", None),
-        Head::Moved { location, .. } => refused(&format!("the server sends on to {location}, which is not followed"), Some(format!("try --url {location}"))),
-        Head::Refused { message, hint, .. } | Head::Unreachable { message, hint, .. } | Head::Unusable { message, hint } => refused(&message, hint),
-        Head::NotConfigured { variable } => refused(&format!("needs {variable}"), Some(format!("set {variable} in the environment"))),
+        Head::Moved { location, .. } => refused(
+            &format!("the server sends on to {location}, which is not followed"),
+            Some(format!("try --url {location}")),
+        ),
+        Head::Refused { message, hint, .. }
+        | Head::Unreachable { message, hint, .. }
+        | Head::Unusable { message, hint } => refused(&message, hint),
+        Head::NotConfigured { variable } => refused(
+            &format!("needs {variable}"),
+            Some(format!("set {variable} in the environment")),
+        ),
     }
 }
 
-/// Takes the whole records of a beginning apart. They are put on the mirror at a place, from which they are read.
+/// Takes the whole records of a beginning apart. They are put on the mirror at a place, from which
+/// they are read.
 ///
 /// # Errors
 /// `Format`, when it is no table, or has not one whole record.
-pub(super) fn taken_apart(beginning: Beginning, temporary: &TemporaryHome, place: &str) -> Result<Sample> {
-    let Beginning { bytes, total_bytes, is_whole } = beginning;
+pub(super) fn taken_apart(
+    beginning: Beginning,
+    temporary: &TemporaryHome,
+    place: &str,
+) -> Result<Sample> {
+    let Beginning {
+        bytes,
+        total_bytes,
+        is_whole,
+    } = beginning;
     let published = layout(&bytes, is_whole)?;
     let (records_only, records) = decode::excerpt(&published, &bytes, is_whole, MOST_RECORDS)
         .filter(|(_, records)| *records > 0)
-        .ok_or_else(|| Error::format(format!("the first {} bytes hold no whole record", bytes.len())).hint("a list without rows cannot be guessed"))?;
+        .ok_or_else(|| {
+            Error::format(format!(
+                "the first {} bytes hold no whole record",
+                bytes.len()
+            ))
+            .hint("a list without rows cannot be guessed")
+        })?;
     let is_whole = is_whole && records_only.len() == bytes.len();
     temporary.put(place, &records_only)?;
     let path = temporary.mirror().join(place);
     let max_bytes = records_only.len() as u64 + 1;
     let nothing = ColumnPlan::default();
-    let task = |format, plan| decode::Task { path: &path, format, member: None, plan, input: 0, member_number: 0, max_bytes, only: None };
+    let task = |format, plan| decode::Task {
+        path: &path,
+        format,
+        member: None,
+        plan,
+        input: 0,
+        member_number: 0,
+        max_bytes,
+        only: None,
+    };
     let written = decode::columns(&task(&published, &nothing))?;
-    let normalized: Vec<String> = written.iter().map(|name| pubdata_core::pipeline::normalized_name(name)).collect();
+    let normalized: Vec<String> = written
+        .iter()
+        .map(|name| pubdata_core::pipeline::normalized_name(name))
+        .collect();
     // Two names that are one in normalized form are told apart as they are written.
-    let format = if has_repeats(&normalized) { published.clone() } else { with_normalized_names(&published) };
+    let format = if has_repeats(&normalized) {
+        published.clone()
+    } else {
+        with_normalized_names(&published)
+    };
     let names = decode::columns(&task(&format, &nothing))?;
     let named = |number: usize| format!("column{number}");
-    let is_first = |number: &usize| names[..*number].iter().all(|name| *name != names[*number]) && !names[*number].is_empty();
+    let is_first = |number: &usize| {
+        names[..*number].iter().all(|name| *name != names[*number]) && !names[*number].is_empty()
+    };
     let numbers: Vec<usize> = (0..names.len()).filter(is_first).collect();
-    let want = |plan: ColumnPlan, number: &usize| plan.want_optional(&named(*number), &[names[*number].as_str()]);
-    let unusable: BTreeSet<String> = (0..names.len()).filter(|number| !is_first(number)).map(|number| names[number].clone()).collect();
-    let numbers: Vec<usize> = numbers.into_iter().filter(|number| !unusable.contains(&names[*number])).collect();
-    let plan = numbers.iter().fold(ColumnPlan::new(unusable.iter().cloned().collect()), want);
+    let want = |plan: ColumnPlan, number: &usize| {
+        plan.want_optional(&named(*number), &[names[*number].as_str()])
+    };
+    let unusable: BTreeSet<String> = (0..names.len())
+        .filter(|number| !is_first(number))
+        .map(|number| names[number].clone())
+        .collect();
+    let numbers: Vec<usize> = numbers
+        .into_iter()
+        .filter(|number| !unusable.contains(&names[*number]))
+        .collect();
+    let plan = numbers
+        .iter()
+        .fold(ColumnPlan::new(unusable.iter().cloned().collect()), want);
     let frame = decode::decode(&task(&format, &plan))?.frame;
-    let places = (0..names.len()).map(|number| numbers.iter().position(|kept| *kept == number)).collect();
+    let places = (0..names.len())
+        .map(|number| numbers.iter().position(|kept| *kept == number))
+        .collect();
     let mut columns = Vec::new();
     for number in numbers {
-        let cells = frame.column(&named(number))?.str()?.iter().map(|cell| cell.map(str::to_owned)).collect();
-        columns.push(Column { name: names[number].clone(), published: written[number].clone(), cells });
+        let cells = frame
+            .column(&named(number))?
+            .str()?
+            .iter()
+            .map(|cell| cell.map(str::to_owned))
+            .collect();
+        columns.push(Column {
+            name: names[number].clone(),
+            published: written[number].clone(),
+            cells,
+        });
     }
-    Ok(Sample { format, bytes: records_only, records, total_bytes, is_whole, columns, unusable: unusable.into_iter().collect(), places })
+    Ok(Sample {
+        format,
+        bytes: records_only,
+        records,
+        total_bytes,
+        is_whole,
+        columns,
+        unusable: unusable.into_iter().collect(),
+        places,
+    })
 }
 
 fn has_repeats(names: &[String]) -> bool {
-    names.iter().enumerate().any(|(number, name)| names[..number].contains(name) && !name.is_empty())
+    names
+        .iter()
+        .enumerate()
+        .any(|(number, name)| names[..number].contains(name) && !name.is_empty())
 }

@@ -1,4 +1,5 @@
-//! The guesses against what persons have declared: each city's own rows, guessed by what all the others teach.
+//! The guesses against what persons have declared: each city's own rows, guessed by what all the
+//! others teach.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,41 +24,92 @@ struct Agreement {
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
-    files.into_iter().flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).filter(|path| !path.ends_with(".pubdata-mirror")).collect()
+    files
+        .into_iter()
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .filter(|path| !path.ends_with(".pubdata-mirror"))
+        .collect()
 }
 
 fn jurisdiction(declaration: &Declaration) -> Option<&str> {
-    declaration.settings.get("jurisdiction")?.get("id")?.as_str()
+    declaration
+        .settings
+        .get("jurisdiction")?
+        .get("id")?
+        .as_str()
 }
 
-fn guessed(all: &Declarations, declaration: &Declaration, file: &Path) -> (sample::Sample, Guesses) {
+fn guessed(
+    all: &Declarations,
+    declaration: &Declaration,
+    file: &Path,
+) -> (sample::Sample, Guesses) {
     let temporary = TemporaryHome::make("guess").unwrap();
-    let sample = sample::taken_apart(sample::of_file(file).unwrap(), &temporary, "example.org/list").unwrap();
-    let others = all.pipelines.values().filter(|other| jurisdiction(other) != jurisdiction(declaration));
+    let sample = sample::taken_apart(
+        sample::of_file(file).unwrap(),
+        &temporary,
+        "example.org/list",
+    )
+    .unwrap();
+    let others = all
+        .pipelines
+        .values()
+        .filter(|other| jurisdiction(other) != jurisdiction(declaration));
     let forms = dates::forms(&sample.columns);
     // A state's list has no city of its own.
-    let place = Place::of(jurisdiction(declaration).unwrap_or_default(), None).or_else(|_| Place::of("us-nj-every_county", None)).unwrap();
-    let guesses = guess::guess(&sample, &forms, &Known::of(others, "permit"), &BTreeMap::new(), &place);
+    let place = Place::of(jurisdiction(declaration).unwrap_or_default(), None)
+        .or_else(|_| Place::of("us-nj-every_county", None))
+        .unwrap();
+    let guesses = guess::guess(
+        &sample,
+        &forms,
+        &Known::of(others, "permit"),
+        &BTreeMap::new(),
+        &place,
+    );
     (sample, guesses)
 }
 
 /// Compares column by column. `told` gets a line for each that is another.
-fn compared(declaration: &Declaration, sample: &sample::Sample, guesses: &Guesses, told: &mut Vec<String>) -> Agreement {
+fn compared(
+    declaration: &Declaration,
+    sample: &sample::Sample,
+    guesses: &Guesses,
+    told: &mut Vec<String>,
+) -> Agreement {
     let source = &declaration.sources[0];
     let mut agreement = Agreement::default();
     for (number, column) in sample.columns.iter().enumerate() {
-        let is_it = |name: &String| *name == column.published || normalized_name(name) == normalized_name(&column.published);
-        let declared: Vec<String> =
-            source.columns.iter().filter(|(_, names)| names.iter().any(is_it)).filter_map(|(ours, _)| known::role(declaration, ours)).collect();
+        let is_it = |name: &String| {
+            *name == column.published || normalized_name(name) == normalized_name(&column.published)
+        };
+        let declared: Vec<String> = source
+            .columns
+            .iter()
+            .filter(|(_, names)| names.iter().any(is_it))
+            .filter_map(|(ours, _)| known::role(declaration, ours))
+            .collect();
         let is_mapped = source.columns.values().flatten().any(is_it);
         let guessed = guesses.mapped.iter().find(|mapped| mapped.column == number);
         match guessed {
             Some(mapped) if declared.contains(&mapped.ours) => agreement.same += 1,
             Some(mapped) => {
                 agreement.other += 1;
-                told.push(format!("{}: `{}` is {declared:?}, guessed {} ({})", declaration.pipeline_id, column.name, mapped.ours, mapped.reason));
+                told.push(format!(
+                    "{}: `{}` is {declared:?}, guessed {} ({})",
+                    declaration.pipeline_id, column.name, mapped.ours, mapped.reason
+                ));
             }
             None if is_mapped => agreement.left_open += 1,
             None => agreement.same += 1,
@@ -72,36 +124,87 @@ fn guesses_agree_with_what_persons_have_declared() {
     let mut told = Vec::new();
     let mut sum = Agreement::default();
     let mut lists = 0;
-    for declaration in all.pipelines.values().filter(|declaration| declaration.builder.as_deref() == Some("permit")) {
+    for declaration in all
+        .pipelines
+        .values()
+        .filter(|declaration| declaration.builder.as_deref() == Some("permit"))
+    {
         let format = &declaration.sources[0].format;
-        let is_plain = matches!(format, Format::Delimited { .. } | Format::JsonRecords { .. }) && declaration.sources[0].member.is_none();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(declaration.pipeline_id.replace('.', "/")).join("basic/source");
-        let Some(file) = files_below(&folder).into_iter().next().filter(|_| is_plain) else { continue };
+        let is_plain = matches!(
+            format,
+            Format::Delimited { .. } | Format::JsonRecords { .. }
+        ) && declaration.sources[0].member.is_none();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures")
+            .join(declaration.pipeline_id.replace('.', "/"))
+            .join("basic/source");
+        let Some(file) = files_below(&folder).into_iter().next().filter(|_| is_plain) else {
+            continue;
+        };
         let (sample, guesses) = guessed(&all, declaration, &file);
         let agreement = compared(declaration, &sample, &guesses, &mut told);
         lists += 1;
-        sum = Agreement { same: sum.same + agreement.same, left_open: sum.left_open + agreement.left_open, other: sum.other + agreement.other };
+        sum = Agreement {
+            same: sum.same + agreement.same,
+            left_open: sum.left_open + agreement.left_open,
+            other: sum.other + agreement.other,
+        };
     }
     assert!(lists > 50, "{lists}");
     let columns = sum.same + sum.left_open + sum.other;
-    assert!(sum.other * 100 <= columns * 3, "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}", told.join("\n"));
-    assert!(sum.same * 100 >= columns * 68, "{sum:?}\n{}", told.join("\n"));
+    assert!(
+        sum.other * 100 <= columns * 3,
+        "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}",
+        told.join("\n")
+    );
+    assert!(
+        sum.same * 100 >= columns * 68,
+        "{sum:?}\n{}",
+        told.join("\n")
+    );
 }
 
 #[test]
 fn a_column_called_as_ours_is_never_passed_over() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
     // A piece of an address means nothing without the others.
-    let ours: Vec<_> = super::names::called_as_ours().into_iter().filter(|ours| !known::PIECES.contains(ours)).collect();
+    let ours: Vec<_> = super::names::called_as_ours()
+        .into_iter()
+        .filter(|ours| !known::PIECES.contains(ours))
+        .collect();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("list.csv");
-    std::fs::write(&file, format!("{}\n{}\n", ours.join(","), vec!["?"; ours.len()].join(","))).unwrap();
+    std::fs::write(
+        &file,
+        format!("{}\n{}\n", ours.join(","), vec!["?"; ours.len()].join(",")),
+    )
+    .unwrap();
     let temporary = TemporaryHome::make("guess").unwrap();
-    let sample = sample::taken_apart(sample::of_file(&file).unwrap(), &temporary, "example.org/list").unwrap();
+    let sample = sample::taken_apart(
+        sample::of_file(&file).unwrap(),
+        &temporary,
+        "example.org/list",
+    )
+    .unwrap();
     let forms = dates::forms(&sample.columns);
     let place = Place::of("us-nj-every_county", None).unwrap();
-    let guesses = guess::guess(&sample, &forms, &Known::of(all.pipelines.values(), "permit"), &BTreeMap::new(), &place);
-    let is_told = |number: usize| guesses.mapped.iter().any(|mapped| mapped.column == number) || guesses.open.iter().any(|open| open.column == number);
-    let silent: Vec<&str> = (0..ours.len()).filter(|number| !is_told(*number)).map(|number| ours[number]).collect();
-    assert!(ours.len() > 15 && silent.is_empty(), "{silent:?} of {ours:?}");
+    let guesses = guess::guess(
+        &sample,
+        &forms,
+        &Known::of(all.pipelines.values(), "permit"),
+        &BTreeMap::new(),
+        &place,
+    );
+    let is_told = |number: usize| {
+        guesses.mapped.iter().any(|mapped| mapped.column == number)
+            || guesses.open.iter().any(|open| open.column == number)
+    };
+    let silent: Vec<&str> = (0..ours.len())
+        .filter(|number| !is_told(*number))
+        .map(|number| ours[number])
+        .collect();
+    assert!(
+        ours.len() > 15 && silent.is_empty(),
+        "{silent:?} of {ours:?}"
+    );
 }

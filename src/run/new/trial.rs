@@ -1,4 +1,5 @@
-//! Tries a declaration on the records that were seen: checked as `pubdata check` does, and run as a probe does.
+//! Tries a declaration on the records that were seen: checked as `pubdata check` does, and run as a
+//! probe does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,11 +40,23 @@ pub(super) async fn try_out(
 ) -> Result<Trial> {
     let declarations = Declarations::load(files.clone())?;
     let pipeline_id = place.pipeline_id();
-    if let Some(fault) = declarations.pipelines.get(&pipeline_id).into_iter().flat_map(|declaration| declaration_faults(&declarations, declaration)).next() {
-        return Err(Error::config(format!("the declaration that was written is not valid: {fault}"))
-            .hint("name the columns with --column, or declare the list by hand"));
+    if let Some(fault) = declarations
+        .pipelines
+        .get(&pipeline_id)
+        .into_iter()
+        .flat_map(|declaration| declaration_faults(&declarations, declaration))
+        .next()
+    {
+        return Err(Error::config(format!(
+            "the declaration that was written is not valid: {fault}"
+        ))
+        .hint("name the columns with --column, or declare the list by hand"));
     }
-    let on_samples = FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], clock: Arc::clone(&fetch.clock), ..FetchSettings::default() };
+    let on_samples = FetchSettings {
+        mirrors: vec![temporary.mirror().display().to_string()],
+        clock: Arc::clone(&fetch.clock),
+        ..FetchSettings::default()
+    };
     let given = ProbeSettings {
         declarations,
         fetch: on_samples,
@@ -54,7 +67,14 @@ pub(super) async fn try_out(
         home: None,
     };
     let report = Box::pin(probe(&given, observer)).await?;
-    let task: Option<ProbedTask> = report.tasks.into_iter().find(|task| task.task_id == pipeline_id);
+    let task: Option<ProbedTask> = report
+        .tasks
+        .into_iter()
+        .find(|task| task.task_id == pipeline_id);
     let task = task.ok_or_else(|| Error::config(format!("{pipeline_id}: nothing was tried")))?;
-    Ok(Trial { outcome: task.outcome.word(), reasons: task.reasons, rows: task.rows })
+    Ok(Trial {
+        outcome: task.outcome.word(),
+        reasons: task.reasons,
+        rows: task.rows,
+    })
 }

@@ -1,4 +1,5 @@
-//! Our words for a publisher's words, where other lists agree about them. A word that one list alone has, or about which lists differ, is for a person.
+//! Our words for a publisher's words, where other lists agree about them. A word that one list
+//! alone has, or about which lists differ, is for a person.
 
 use std::collections::BTreeMap;
 
@@ -31,17 +32,28 @@ pub struct GuessedWord {
 pub(super) fn look_up(sample: &Sample, guesses: &Guesses, known: &Known) -> Vec<GuessedWord> {
     let mut found = Vec::new();
     for table in TABLES {
-        let Some(column) = guesses.of(table) else { continue };
+        let Some(column) = guesses.of(table) else {
+            continue;
+        };
         // Words that differ in case or blanks only are one.
         let mut counts: BTreeMap<String, (String, usize)> = BTreeMap::new();
         for (text, rows) in sample.columns[column].counts() {
-            counts.entry(compared(text)).or_insert_with(|| (text.to_owned(), 0)).1 += rows;
+            counts
+                .entry(compared(text))
+                .or_insert_with(|| (text.to_owned(), 0))
+                .1 += rows;
         }
         let mut words: Vec<(String, usize)> = counts.into_values().collect();
         words.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
         for (word, rows) in words {
             let (ours, reason) = judged(known, table, &word);
-            found.push(GuessedWord { table, word, rows, ours, reason });
+            found.push(GuessedWord {
+                table,
+                word,
+                rows,
+                ours,
+                reason,
+            });
         }
     }
     found
@@ -49,9 +61,21 @@ pub(super) fn look_up(sample: &Sample, guesses: &Guesses, known: &Known) -> Vec<
 
 fn judged(known: &Known, table: &'static str, word: &str) -> (Option<String>, String) {
     match known.word(table, word) {
-        Some((ours, lists, one)) if !is_word(word) => (None, format!("a code, which means `{}` in {lists} other lists such as {one}", shown(ours))),
-        Some((ours, lists, one)) if lists >= ENOUGH_LISTS => (Some(ours.to_owned()), format!("so in {lists} lists such as {one}")),
-        Some((ours, _, one)) => (None, format!("`{}` in {one} and in no other list", shown(ours))),
+        Some((ours, lists, one)) if !is_word(word) => (
+            None,
+            format!(
+                "a code, which means `{}` in {lists} other lists such as {one}",
+                shown(ours)
+            ),
+        ),
+        Some((ours, lists, one)) if lists >= ENOUGH_LISTS => (
+            Some(ours.to_owned()),
+            format!("so in {lists} lists such as {one}"),
+        ),
+        Some((ours, _, one)) => (
+            None,
+            format!("`{}` in {one} and in no other list", shown(ours)),
+        ),
         None => match known.disagreement(table, word) {
             Some(words) => (None, format!("lists differ: {words}")),
             None => (None, "no list has it".to_owned()),
@@ -65,5 +89,6 @@ fn shown(ours: &str) -> &str {
 
 /// Whether a text is a word, and no code that means something else in every city.
 fn is_word(text: &str) -> bool {
-    text.split(|character: char| !character.is_alphabetic()).any(|part| part.chars().count() >= 3)
+    text.split(|character: char| !character.is_alphabetic())
+        .any(|part| part.chars().count() >= 3)
 }

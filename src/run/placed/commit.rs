@@ -1,4 +1,5 @@
-//! Makes a release of what other processes have built: judges the totals of each task as a run in one process does, composes and publishes.
+//! Makes a release of what other processes have built: judges the totals of each task as a run in
+//! one process does, composes and publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -27,19 +28,28 @@ use pubdata_store::{BUCKET, Manifest, PlacedWork, TaskEntry, staged_part_key};
 /// Units that are named in a message.
 const UNITS_SHOWN: usize = 8;
 
-/// Publishes what has been built of a plan, with the settings that it was made with ([`super::settings_of_plan`]). A second commit of the same plan finds the release and changes nothing.
+/// Publishes what has been built of a plan, with the settings that it was made with
+/// ([`super::settings_of_plan`]). A second commit of the same plan finds the release and changes
+/// nothing.
 ///
 /// # Errors
-/// `Unfinished`, naming them, when units are not done: nothing is published then. `Busy`, when the channel has moved since the plan was made.
-/// Others as of `run`.
-pub async fn commit(settings: &RunSettings, address: &PlanAddress, observer: &SharedObserver) -> Result<RunReport> {
+/// `Unfinished`, naming them, when units are not done: nothing is published then. `Busy`, when the
+/// channel has moved since the plan was made. Others as of `run`.
+pub async fn commit(
+    settings: &RunSettings,
+    address: &PlanAddress,
+    observer: &SharedObserver,
+) -> Result<RunReport> {
     let _lock = settings.home.lock()?;
     let file = PlanFile::read(settings, address).await?;
     let run_id = format!("plan-{}", address.hash.short(20));
     let started_at = jiff::Timestamp::now();
     let home = settings.home.root().display().to_string();
     if home != file.home {
-        tracing::warn!("the plan was made with the home {}, and is committed with {home}: ledger and acceptances of the first learn nothing of it", file.home);
+        tracing::warn!(
+            "the plan was made with the home {}, and is committed with {home}: ledger and acceptances of the first learn nothing of it",
+            file.home
+        );
     }
     refuse_unfinished(settings, &file, address).await?;
     observer.begun(&run_id, started_at);
@@ -50,7 +60,11 @@ pub async fn commit(settings: &RunSettings, address: &PlanAddress, observer: &Sh
     }
     let mut result = attempt(settings, &file, &run_id, started_at, observer).await;
     // Two commits of one plan make the same release: the one that lost finds it published.
-    if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Busy) && is_own(settings, &run_id).await? {
+    if result
+        .as_ref()
+        .is_err_and(|error| error.kind() == ErrorKind::Busy)
+        && is_own(settings, &run_id).await?
+    {
         result = attempt(settings, &file, &run_id, started_at, observer).await;
     }
     written_down(settings, &run_id, started_at, result).await
@@ -62,15 +76,37 @@ async fn is_own(settings: &RunSettings, run_id: &str) -> Result<bool> {
     Ok(entry.is_some_and(|entry| entry.run_id.as_deref() == Some(run_id)))
 }
 
-async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_at: jiff::Timestamp, observer: &SharedObserver) -> Result<RunReport> {
+async fn attempt(
+    settings: &RunSettings,
+    file: &PlanFile,
+    run_id: &str,
+    started_at: jiff::Timestamp,
+    observer: &SharedObserver,
+) -> Result<RunReport> {
     let entry = settings.releases.channel(&settings.channel).await?;
-    if entry.as_ref().map(|entry| entry.generation) != file.generation && !is_own(settings, run_id).await? {
-        let now = entry.map_or_else(|| "nothing".to_owned(), |entry| format!("{} since {}", entry.release_id, entry.moved_at));
-        return Err(Error::new(ErrorKind::Busy, format!("channel `{}` points at {now}, the plan was made before", settings.channel))
-            .hint("plan again: `pubdata plan --write`; what the release has by then is not built again"));
+    if entry.as_ref().map(|entry| entry.generation) != file.generation
+        && !is_own(settings, run_id).await?
+    {
+        let now = entry.map_or_else(
+            || "nothing".to_owned(),
+            |entry| format!("{} since {}", entry.release_id, entry.moved_at),
+        );
+        return Err(Error::new(
+            ErrorKind::Busy,
+            format!(
+                "channel `{}` points at {now}, the plan was made before",
+                settings.channel
+            ),
+        )
+        .hint(
+            "plan again: `pubdata plan --write`; what the release has by then is not built again",
+        ));
     }
     // Where the channel has moved, it was this plan's own commit that moved it.
-    let plan = Plan { generation: entry.map(|entry| entry.generation), ..file.plan(file.base(settings).await?) };
+    let plan = Plan {
+        generation: entry.map(|entry| entry.generation),
+        ..file.plan(file.base(settings).await?)
+    };
     let build = |planned: &PlannedTask, entry: &TaskEntry| {
         let (current, runtime) = (plan.current.as_ref(), Handle::current());
         // A thread of its own: one that drives the runtime must not wait for it.
@@ -79,11 +115,21 @@ async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_
                 let _entered = runtime.enter();
                 let task = file.task(&planned.task_id)?;
                 if task.entry.input_hash != entry.input_hash {
-                    let message = "its units were built from files of another task that were refused since";
-                    return Err(Error::contract(message).hint("the next plan whose files are all accepted builds it"));
+                    let message =
+                        "its units were built from files of another task that were refused since";
+                    return Err(Error::contract(message)
+                        .hint("the next plan whose files are all accepted builds it"));
                 }
                 let task = TaskToBuild { entry, ..task };
-                Gathering { settings, file, task, runtime: &runtime, base: current, facts: Mutex::default() }.gather(run_id, observer)
+                Gathering {
+                    settings,
+                    file,
+                    task,
+                    runtime: &runtime,
+                    base: current,
+                    facts: Mutex::default(),
+                }
+                .gather(run_id, observer)
             };
             scope.spawn(gather).join()
         });
@@ -93,20 +139,38 @@ async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_
 }
 
 /// Names what is not done yet.
-async fn refuse_unfinished(settings: &RunSettings, file: &PlanFile, address: &PlanAddress) -> Result<()> {
+async fn refuse_unfinished(
+    settings: &RunSettings,
+    file: &PlanFile,
+    address: &PlanAddress,
+) -> Result<()> {
     let placed = PlacedWork::of(settings.releases.store());
     let (mut units, mut commands) = (0, Vec::new());
     for task in file.tasks.iter().filter(|task| task.work.is_some()) {
         let task = file.task(&task.planned.task_id)?;
         let done = placed.done(&task.work.hash).await?;
-        let missing: Vec<&str> = task.work.units.iter().filter(|unit| !unit.is_carried && !done.contains(&unit.key)).map(|unit| unit.key.as_str()).collect();
+        let missing: Vec<&str> = task
+            .work
+            .units
+            .iter()
+            .filter(|unit| !unit.is_carried && !done.contains(&unit.key))
+            .map(|unit| unit.key.as_str())
+            .collect();
         if missing.is_empty() || is_failed_for_good(placed, &task).await? {
             continue;
         }
         units += missing.len();
         let shown: Vec<&str> = missing.iter().take(UNITS_SHOWN).copied().collect();
-        let more = if missing.len() > shown.len() { format!(" and {} more", missing.len() - shown.len()) } else { String::new() };
-        commands.push(format!("{} unit {}{more}", task.planned.task_id, shown.join(",")));
+        let more = if missing.len() > shown.len() {
+            format!(" and {} more", missing.len() - shown.len())
+        } else {
+            String::new()
+        };
+        commands.push(format!(
+            "{} unit {}{more}",
+            task.planned.task_id,
+            shown.join(",")
+        ));
     }
     if units == 0 {
         return Ok(());
@@ -118,7 +182,9 @@ async fn refuse_unfinished(settings: &RunSettings, file: &PlanFile, address: &Pl
 
 /// Whether a file cannot be split: no unit of the task can be built then.
 async fn is_failed_for_good(placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<bool> {
-    let Shape::Buckets { to_split } = &task.work.shape else { return Ok(false) };
+    let Shape::Buckets { to_split } = &task.work.shape else {
+        return Ok(false);
+    };
     for number in 0..to_split.snapshots().count() {
         let receipt = Receipt::read(placed, task, &split_unit(number)).await?;
         if receipt.is_some_and(|receipt| matches!(receipt.outcome, Outcome::Failed(_))) {
@@ -142,16 +208,49 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     fn gather(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
         let built = self.gathered(run_id, observer)?;
-        let contradictions = self.facts().contradictions(&self.declaration().produces, &built.staged.entry);
-        let units = self.task.work.units.iter().map(|unit| unit.key.as_str()).take(UNITS_SHOWN).collect::<Vec<_>>();
-        if contradictions.is_empty() { Ok(built) } else { Err(self.not_believed(&units.join(","), &contradictions.join("; "))) }
+        let contradictions = self
+            .facts()
+            .contradictions(&self.declaration().produces, &built.staged.entry);
+        let units = self
+            .task
+            .work
+            .units
+            .iter()
+            .map(|unit| unit.key.as_str())
+            .take(UNITS_SHOWN)
+            .collect::<Vec<_>>();
+        if contradictions.is_empty() {
+            Ok(built)
+        } else {
+            Err(self.not_believed(&units.join(","), &contradictions.join("; ")))
+        }
     }
 
     fn gathered(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
-        let Self { settings, file, ref task, base, .. } = *self;
-        let in_units = in_units(settings, task.planned, task.entry, base, file.is_sample, &Judged::of(task.work));
-        let in_units = TaskInUnits { observer: Some(observer), ..in_units };
-        let stage = Stage::gather(&settings.declarations.contracts, task.planned.task_id.clone(), task.entry.clone());
+        let Self {
+            settings,
+            file,
+            ref task,
+            base,
+            ..
+        } = *self;
+        let in_units = in_units(
+            settings,
+            task.planned,
+            task.entry,
+            base,
+            file.is_sample,
+            &Judged::of(task.work),
+        );
+        let in_units = TaskInUnits {
+            observer: Some(observer),
+            ..in_units
+        };
+        let stage = Stage::gather(
+            &settings.declarations.contracts,
+            task.planned.task_id.clone(),
+            task.entry.clone(),
+        );
         let issues_file = issues_file(&settings.home, run_id);
         let units = &task.work.units;
         match &task.work.shape {
@@ -159,12 +258,32 @@ impl Gathering<'_> {
             Shape::Whole => {
                 let (unit, read, parts) = self.built(&units[0].key)?;
                 // It was compared where it was built.
-                self.take(&stage, &units[0], parts, &BTreeSet::new(), IsCompared(false))?;
-                let blocked = if unit.blocked.is_empty() { in_units.judge_partitions(&stage.parts(), &unit.issues) } else { Vec::new() };
-                in_units.conclude_whole(stage, WorkUnit { blocked: unit.blocked.into_iter().chain(blocked).collect(), ..unit }, &read, Some(&issues_file))
+                self.take(
+                    &stage,
+                    &units[0],
+                    parts,
+                    &BTreeSet::new(),
+                    IsCompared(false),
+                )?;
+                let blocked = if unit.blocked.is_empty() {
+                    in_units.judge_partitions(&stage.parts(), &unit.issues)
+                } else {
+                    Vec::new()
+                };
+                in_units.conclude_whole(
+                    stage,
+                    WorkUnit {
+                        blocked: unit.blocked.into_iter().chain(blocked).collect(),
+                        ..unit
+                    },
+                    &read,
+                    Some(&issues_file),
+                )
             }
             Shape::Buckets { to_split } => {
-                let inputs = self.runtime.block_on(split_inputs_of(self.placed(), task, to_split))?;
+                let inputs =
+                    self.runtime
+                        .block_on(split_inputs_of(self.placed(), task, to_split))?;
                 let mut read = RowsRead::default();
                 inputs.into_iter().for_each(|input| read.merge(input.read));
                 let is_compared = IsCompared(in_units.compared().is_some());
@@ -176,19 +295,36 @@ impl Gathering<'_> {
                     }
                     Ok(unit)
                 };
-                Ok(in_units.fill(stage.comparing(is_compared), units.len(), &read.by_source(), &gather, Some(&issues_file))?.0)
+                Ok(in_units
+                    .fill(
+                        stage.comparing(is_compared),
+                        units.len(),
+                        &read.by_source(),
+                        &gather,
+                        Some(&issues_file),
+                    )?
+                    .0)
             }
             Shape::Shards { findings, .. } => {
                 let known = in_units.known_parts();
                 let is_compared = IsCompared(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {
                     let of_plan = &units[number];
-                    let mut unit = match known.get(of_plan.key.as_str()).filter(|_| of_plan.is_carried) {
+                    let mut unit = match known
+                        .get(of_plan.key.as_str())
+                        .filter(|_| of_plan.is_carried)
+                    {
                         Some(known) => known.carry(stage).map(|()| WorkUnit::default())?,
                         None => {
                             let (unit, _, parts) = self.built(&of_plan.key)?;
                             self.take(stage, of_plan, parts, &unit.carried_subjects, is_compared)?;
-                            in_units.compare_with_before(&of_plan.key, &unit.carried_subjects, &Before::default(), stage, self.runtime);
+                            in_units.compare_with_before(
+                                &of_plan.key,
+                                &unit.carried_subjects,
+                                &Before::default(),
+                                stage,
+                                self.runtime,
+                            );
                             unit
                         }
                     };
@@ -197,9 +333,18 @@ impl Gathering<'_> {
                     }
                     Ok(unit)
                 };
-                let (mut built, built_subjects) = in_units.fill(stage.comparing(is_compared), units.len(), &BTreeMap::new(), &gather, Some(&issues_file))?;
+                let (mut built, built_subjects) = in_units.fill(
+                    stage.comparing(is_compared),
+                    units.len(),
+                    &BTreeMap::new(),
+                    &gather,
+                    Some(&issues_file),
+                )?;
                 let subjects: usize = units.iter().map(|unit| unit.subjects).sum();
-                built.subjects = Some(SubjectCounts { built: built_subjects, carried: subjects - built_subjects });
+                built.subjects = Some(SubjectCounts {
+                    built: built_subjects,
+                    carried: subjects - built_subjects,
+                });
                 Ok(built)
             }
         }
@@ -211,18 +356,32 @@ impl Gathering<'_> {
 
     /// What became of a unit.
     fn built(&self, unit: &str) -> Result<(WorkUnit, BTreeMap<String, u64>, Vec<StagedPart>)> {
-        let receipt = self.runtime.block_on(Receipt::read(self.placed(), &self.task, unit))?;
+        let receipt = self
+            .runtime
+            .block_on(Receipt::read(self.placed(), &self.task, unit))?;
         match receipt.map(|receipt| receipt.outcome) {
             Some(Outcome::Built { unit, read, parts }) => Ok((unit, read, parts)),
             Some(Outcome::Failed(failure)) => Err(failure.error()),
-            Some(Outcome::Split(_)) => Err(Error::store(format!("the receipt of unit {unit} is of another unit"))),
-            None => Err(Error::new(ErrorKind::Unfinished, format!("{}: unit {unit} is not done", self.task.planned.task_id))),
+            Some(Outcome::Split(_)) => Err(Error::store(format!(
+                "the receipt of unit {unit} is of another unit"
+            ))),
+            None => Err(Error::new(
+                ErrorKind::Unfinished,
+                format!("{}: unit {unit} is not done", self.task.planned.task_id),
+            )),
         }
     }
 
-    /// Adds a unit's parts, and what their rows look like where they are compared with the last release. A part of which the receipt says what its bytes do
-    /// not show is refused.
-    fn take(&self, stage: &Stage<'_>, unit: &Unit, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: IsCompared) -> Result<()> {
+    /// Adds a unit's parts, and what their rows look like where they are compared with the last
+    /// release. A part of which the receipt says what its bytes do not show is refused.
+    fn take(
+        &self,
+        stage: &Stage<'_>,
+        unit: &Unit,
+        parts: Vec<StagedPart>,
+        carried: &BTreeSet<String>,
+        is_compared: IsCompared,
+    ) -> Result<()> {
         let mut facts = UnitFacts::of_this_version();
         for staged in parts {
             let contract = self.contract_of(&staged, unit)?;
@@ -232,10 +391,20 @@ impl Gathering<'_> {
                 continue;
             }
             let (work, sha256) = (&self.task.work.hash, staged.part.sha256);
-            let bytes = self.runtime.block_on(self.placed().part(work, &unit.key, &sha256))?;
-            let lost = || Error::store(format!("staged part {} of unit {} is gone", staged.part.path, unit.key)).hint("build the unit again");
+            let bytes = self
+                .runtime
+                .block_on(self.placed().part(work, &unit.key, &sha256))?;
+            let lost = || {
+                Error::store(format!(
+                    "staged part {} of unit {} is gone",
+                    staged.part.path, unit.key
+                ))
+                .hint("build the unit again")
+            };
             let bytes = bytes.ok_or_else(lost)?;
-            facts.add(contract, &staged.part, &bytes).map_err(|error| self.not_believed(&unit.key, &error.to_string()))?;
+            facts
+                .add(contract, &staged.part, &bytes)
+                .map_err(|error| self.not_believed(&unit.key, &error.to_string()))?;
             if is_compared.0 && staged.dataset_id != QUARANTINE {
                 stage.add_made(&staged, bytes, carried)?;
             }
@@ -251,17 +420,37 @@ impl Gathering<'_> {
 
     /// The contract of a part's dataset, where the task may have such a part of a unit.
     fn contract_of(&self, staged: &StagedPart, unit: &Unit) -> Result<&Contract> {
-        let StagedPart { dataset_id, schema_version, part, is_carried } = staged;
-        let refused = |what: &str| self.not_believed(&unit.key, &format!("part {} {what}", part.path));
-        let is_produced = dataset_id == QUARANTINE || self.declaration().produces.contains(dataset_id);
-        let contract = self.settings.declarations.contracts.get(dataset_id).filter(|_| is_produced);
-        let contract = contract.ok_or_else(|| refused(&format!("is of {dataset_id}, which the pipeline does not produce")))?;
+        let StagedPart {
+            dataset_id,
+            schema_version,
+            part,
+            is_carried,
+        } = staged;
+        let refused =
+            |what: &str| self.not_believed(&unit.key, &format!("part {} {what}", part.path));
+        let is_produced =
+            dataset_id == QUARANTINE || self.declaration().produces.contains(dataset_id);
+        let contract = self
+            .settings
+            .declarations
+            .contracts
+            .get(dataset_id)
+            .filter(|_| is_produced);
+        let contract = contract.ok_or_else(|| {
+            refused(&format!(
+                "is of {dataset_id}, which the pipeline does not produce"
+            ))
+        })?;
         if *schema_version != contract.version || part.task_id != self.task.planned.task_id {
-            return Err(refused("is of another task, or of another version of its contract"));
+            return Err(refused(
+                "is of another task, or of another version of its contract",
+            ));
         }
         let of_base = self.base.and_then(|base| base.datasets.get(dataset_id));
         if *is_carried && !of_base.is_some_and(|dataset| dataset.parts.contains(part)) {
-            return Err(refused("is said to be taken over from the last release, which has no such part"));
+            return Err(refused(
+                "is said to be taken over from the last release, which has no such part",
+            ));
         }
         let is_sharded = matches!(self.task.work.shape, Shape::Shards { .. });
         if is_sharded && part.fingerprint != Some(unit.fingerprint) {

@@ -1,5 +1,6 @@
-//! A run whose work other processes do, on this machine or on others: the plan is a file of the store, each unit of it leaves its parts and a
-//! receipt there, and a commit makes of all receipts the release that `run` would have made.
+//! A run whose work other processes do, on this machine or on others: the plan is a file of the
+//! store, each unit of it leaves its parts and a receipt there, and a commit makes of all receipts
+//! the release that `run` would have made.
 //!
 //! ```text
 //! plan --write    asks the publishers, puts snapshots and the plan into the store
@@ -7,8 +8,8 @@
 //! task build      units: parts, then a receipt, created once
 //! commit          all receipts there? judges the totals, composes the release, moves the channel
 //! ```
-//! Everything is named by what decides it: a unit that is built twice, by a process that was tried again or thought dead, is the same bytes under
-//! the same name.
+//! Everything is named by what decides it: a unit that is built twice, by a process that was tried
+//! again or thought dead, is the same bytes under the same name.
 
 mod commit;
 mod plan_file;
@@ -59,7 +60,8 @@ pub struct WrittenPlan {
 pub struct WorkOfTask {
     /// The task.
     pub task_id: String,
-    /// Files that are split (`task split --input NUMBER`) before any unit of the task is built; empty if none are.
+    /// Files that are split (`task split --input NUMBER`) before any unit of the task is built;
+    /// empty if none are.
     pub inputs: Vec<Input>,
     /// Units that are built (`task build --unit KEY`); empty if all is reused.
     pub units: Vec<WrittenUnit>,
@@ -88,8 +90,8 @@ pub struct WrittenUnit {
 /// Puts a plan into the store, with the snapshots that its work reads. Nothing is built.
 ///
 /// # Errors
-/// `Store`, when the store cannot be written; `Config`, when it ignores conditions. A task whose sources cannot be read is in the plan and
-/// blocks at the commit.
+/// `Store`, when the store cannot be written; `Config`, when it ignores conditions. A task whose
+/// sources cannot be read is in the plan and blocks at the commit.
 pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPlan> {
     let (store, snapshots) = (settings.releases.store(), Snapshots::open(&settings.home)?);
     if plan.generation.is_none() && settings.releases.folder().is_none() {
@@ -99,7 +101,9 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
     let mut tasks = Vec::new();
     for planned in &plan.tasks {
         let work = match (&planned.state, &planned.entry) {
-            (TaskState::Stale(_), Some(entry)) => Some(work(settings, plan, planned, entry, &program)?),
+            (TaskState::Stale(_), Some(entry)) => {
+                Some(work(settings, plan, planned, entry, &program)?)
+            }
             _ => None,
         };
         if let Some((work, entry)) = work.as_ref().zip(planned.entry.as_ref())
@@ -109,7 +113,10 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
                 snapshots.share(store, snapshot).await?;
             }
         }
-        tasks.push(PlacedTask { planned: planned.clone(), work });
+        tasks.push(PlacedTask {
+            planned: planned.clone(),
+            work,
+        });
     }
     let file = PlanFile {
         format_version: PLAN_FORMAT_VERSION,
@@ -118,7 +125,10 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
         home: settings.home.root().display().to_string(),
         channel: settings.channel.clone(),
         generation: plan.generation,
-        base: plan.current.as_ref().map(|current| current.release_id.clone()),
+        base: plan
+            .current
+            .as_ref()
+            .map(|current| current.release_id.clone()),
         is_sample: plan.is_sample,
         is_forced: settings.is_forced,
         accepted: settings.accepted.clone(),
@@ -128,15 +138,28 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
         tasks,
     };
     let placed = PlacedWork::of(store);
-    let hash = placed.put_plan(serde_json::to_vec(&file).expect("a plan is plain data").into()).await?;
-    Ok(WrittenPlan { plan: placed.plan_url(&hash), work: file.tasks.iter().filter_map(told).collect() })
+    let hash = placed
+        .put_plan(
+            serde_json::to_vec(&file)
+                .expect("a plan is plain data")
+                .into(),
+        )
+        .await?;
+    Ok(WrittenPlan {
+        plan: placed.plan_url(&hash),
+        work: file.tasks.iter().filter_map(told).collect(),
+    })
 }
 
 /// The settings of the run that a plan is of.
 ///
 /// # Errors
-/// `Config`, when there is no such plan, or it is another program's; `Store`, when it cannot be read.
-pub async fn settings_of_plan(settings: &RunSettings, address: &PlanAddress) -> Result<RunSettings> {
+/// `Config`, when there is no such plan, or it is another program's; `Store`, when it cannot be
+/// read.
+pub async fn settings_of_plan(
+    settings: &RunSettings,
+    address: &PlanAddress,
+) -> Result<RunSettings> {
     Ok(PlanFile::read(settings, address).await?.settings(settings))
 }
 
@@ -145,36 +168,93 @@ fn told(task: &PlacedTask) -> Option<WorkOfTask> {
     let inputs = match &work.shape {
         Shape::Buckets { to_split } => {
             let mut parts: BTreeMap<Digest, u64> = BTreeMap::new();
-            to_split.snapshots().for_each(|snapshot| *parts.entry(snapshot.sha256).or_default() += 1);
+            to_split
+                .snapshots()
+                .for_each(|snapshot| *parts.entry(snapshot.sha256).or_default() += 1);
             let cost = |snapshot: &Snapshot| snapshot.size_bytes / parts[&snapshot.sha256];
-            to_split.snapshots().enumerate().map(|(number, snapshot)| Input { number, cost_bytes: cost(snapshot) }).collect()
+            to_split
+                .snapshots()
+                .enumerate()
+                .map(|(number, snapshot)| Input {
+                    number,
+                    cost_bytes: cost(snapshot),
+                })
+                .collect()
         }
         _ => Vec::new(),
     };
     let to_build = work.units.iter().filter(|unit| !unit.is_carried);
-    let units = to_build.map(|unit| WrittenUnit { key: unit.key.clone(), fingerprint: unit.fingerprint, cost_bytes: unit.cost_bytes });
-    Some(WorkOfTask { task_id: task.planned.task_id.clone(), inputs, units: units.collect() })
+    let units = to_build.map(|unit| WrittenUnit {
+        key: unit.key.clone(),
+        fingerprint: unit.fingerprint,
+        cost_bytes: unit.cost_bytes,
+    });
+    Some(WorkOfTask {
+        task_id: task.planned.task_id.clone(),
+        inputs,
+        units: units.collect(),
+    })
 }
 
 /// Divides a task.
-fn work(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &TaskEntry, program: &Digest) -> Result<Work> {
-    let is_believed = withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&planned.task_id)))?.is_none();
+fn work(
+    settings: &RunSettings,
+    plan: &Plan,
+    planned: &PlannedTask,
+    entry: &TaskEntry,
+    program: &Digest,
+) -> Result<Work> {
+    let is_believed = withdrawn_in(
+        settings,
+        plan.current
+            .as_ref()
+            .and_then(|current| current.tasks.get(&planned.task_id)),
+    )?
+    .is_none();
     let base = plan.current.as_ref().map(|current| &current.release_id);
-    // The entry has the time of the plan: what an earlier plan has left, failed and half gone, is nothing to this one.
-    let decides =
-        serde_json::json!([planned.task_id, entry, base, is_believed, plan.is_sample, settings.is_forced, settings.accepted, settings.confirmed, program]);
+    // The entry has the time of the plan: what an earlier plan has left, failed and half gone, is
+    // nothing to this one.
+    let decides = serde_json::json!([
+        planned.task_id,
+        entry,
+        base,
+        is_believed,
+        plan.is_sample,
+        settings.is_forced,
+        settings.accepted,
+        settings.confirmed,
+        program
+    ]);
     let hash = Digest::of(decides.to_string().as_bytes());
     let (shape, units) = match divided(settings, plan, planned, entry, &hash, is_believed) {
-        Err(error) if Failure::is_final(&error) => (Shape::Unreadable(Failure::of(&error)), Vec::new()),
+        Err(error) if Failure::is_final(&error) => {
+            (Shape::Unreadable(Failure::of(&error)), Vec::new())
+        }
         divided => divided?,
     };
-    Ok(Work { hash, is_believed, shape, units })
+    Ok(Work {
+        hash,
+        is_believed,
+        shape,
+        units,
+    })
 }
 
-fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &TaskEntry, hash: &Digest, is_believed: bool) -> Result<(Shape, Vec<Unit>)> {
+fn divided(
+    settings: &RunSettings,
+    plan: &Plan,
+    planned: &PlannedTask,
+    entry: &TaskEntry,
+    hash: &Digest,
+    is_believed: bool,
+) -> Result<(Shape, Vec<Unit>)> {
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
-    let bytes: u64 = entry.inputs.iter().map(|snapshot| snapshot.size_bytes).sum();
+    let bytes: u64 = entry
+        .inputs
+        .iter()
+        .map(|snapshot| snapshot.size_bytes)
+        .sum();
     let unit = |key: String, units: u32| Unit {
         fingerprint: Digest::of(format!("{hash} {key}").as_bytes()),
         key,
@@ -185,40 +265,84 @@ fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &T
     if is_whole(declaration)? {
         return Ok((Shape::Whole, vec![unit(WHOLE.to_owned(), 1)]));
     }
-    match build(settings, declaration, planned.partition.clone(), entry, None)? {
+    match build(
+        settings,
+        declaration,
+        planned.partition.clone(),
+        entry,
+        None,
+    )? {
         BuildOutput::Tables(..) => Ok((Shape::Whole, vec![unit(WHOLE.to_owned(), 1)])),
         BuildOutput::Buckets(buckets, _) => {
-            let units = (0..buckets.count).map(|bucket| unit(bucket_name(bucket, buckets.count), buckets.count)).collect();
-            Ok((Shape::Buckets { to_split: to_split(settings, planned, entry, buckets)? }, units))
+            let units = (0..buckets.count)
+                .map(|bucket| unit(bucket_name(bucket, buckets.count), buckets.count))
+                .collect();
+            Ok((
+                Shape::Buckets {
+                    to_split: to_split(settings, planned, entry, buckets)?,
+                },
+                units,
+            ))
         }
         BuildOutput::Sharded(prepared) => {
-            let judged = Judged { is_believed, division: Division::Shards };
-            let in_units = in_units(settings, planned, entry, plan.current.as_ref(), plan.is_sample, &judged);
+            let judged = Judged {
+                is_believed,
+                division: Division::Shards,
+            };
+            let in_units = in_units(
+                settings,
+                planned,
+                entry,
+                plan.current.as_ref(),
+                plan.is_sample,
+                &judged,
+            );
             let PreparedShards { sharded, findings } = prepared;
             let known = in_units.known_parts();
-            let all: usize = sharded.shards().iter().map(|shard| shard.subjects.len()).sum();
+            let all: usize = sharded
+                .shards()
+                .iter()
+                .map(|shard| shard.subjects.len())
+                .sum();
             let of_shard = |shard: &Shard| {
                 let fingerprint = shards::fingerprint(shard);
                 Unit {
                     key: shard.key.clone(),
                     fingerprint,
-                    cost_bytes: (u128::from(bytes) * shard.subjects.len() as u128 / all.max(1) as u128) as u64,
+                    cost_bytes: (u128::from(bytes) * shard.subjects.len() as u128
+                        / all.max(1) as u128) as u64,
                     subjects: shard.subjects.len(),
-                    is_carried: known.get(shard.key.as_str()).is_some_and(|known| known.is_of(fingerprint)),
+                    is_carried: known
+                        .get(shard.key.as_str())
+                        .is_some_and(|known| known.is_of(fingerprint)),
                 }
             };
-            let place = |archive: &SourceArchive| PlacedArchive { sha256: archive.snapshot.sha256, directory_start: archive.directory_start() };
+            let place = |archive: &SourceArchive| PlacedArchive {
+                sha256: archive.snapshot.sha256,
+                directory_start: archive.directory_start(),
+            };
             let archives = sharded.archives().into_iter().map(place).collect();
-            Ok((Shape::Shards { findings, archives }, sharded.shards().iter().map(of_shard).collect()))
+            Ok((
+                Shape::Shards { findings, archives },
+                sharded.shards().iter().map(of_shard).collect(),
+            ))
         }
     }
 }
 
-fn to_split(settings: &RunSettings, planned: &PlannedTask, entry: &TaskEntry, buckets: &Buckets) -> Result<ToSplit> {
+fn to_split(
+    settings: &RunSettings,
+    planned: &PlannedTask,
+    entry: &TaskEntry,
+    buckets: &Buckets,
+) -> Result<ToSplit> {
     let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
     let snapshots = Snapshots::look(&settings.home);
     let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
-    ToSplit::of(crate::building::buckets::context(settings, declaration, entry, &locate), buckets)
+    ToSplit::of(
+        crate::building::buckets::context(settings, declaration, entry, &locate),
+        buckets,
+    )
 }
 
 /// What the last release is to a build.
@@ -236,7 +360,10 @@ impl Judged {
             Shape::Buckets { .. } => Division::Buckets,
             Shape::Whole | Shape::Unreadable(_) => Division::Whole,
         };
-        Self { is_believed: work.is_believed, division }
+        Self {
+            is_believed: work.is_believed,
+            division,
+        }
     }
 }
 
@@ -255,7 +382,9 @@ fn in_units<'a>(
         task_id: &planned.task_id,
         entry,
         is_sample,
-        previous: base.filter(|_| judged.is_believed && !(judged.division == Division::Shards && settings.is_forced)),
+        previous: base.filter(|_| {
+            judged.is_believed && !(judged.division == Division::Shards && settings.is_forced)
+        }),
         observer: None,
         division: judged.division,
         against: None,

@@ -1,4 +1,5 @@
-//! The plan of work that is placed on several machines: all that decides it, in one file of the store.
+//! The plan of work that is placed on several machines: all that decides it, in one file of the
+//! store.
 
 use std::io::Read;
 
@@ -27,7 +28,8 @@ pub(super) struct PlanFile {
     /// The home that planned, which has the ledger and what was accepted.
     pub(super) home: String,
     pub(super) channel: String,
-    /// The channel's generation, and the release it points at, from which what has not changed is carried over.
+    /// The channel's generation, and the release it points at, from which what has not changed is
+    /// carried over.
     pub(super) generation: Option<u64>,
     pub(super) base: Option<ReleaseId>,
     pub(super) is_sample: bool,
@@ -80,7 +82,8 @@ pub(super) enum Shape {
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlacedArchive {
     pub(super) sha256: Digest,
-    /// Where the directory of its members begins: whoever has the rest from there finds each of them.
+    /// Where the directory of its members begins: whoever has the rest from there finds each of
+    /// them.
     pub(super) directory_start: u64,
 }
 
@@ -107,7 +110,11 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn of(error: &Error) -> Self {
-        Self { kind: error.kind(), message: error.to_string(), way_out: error.way_out().map(str::to_owned) }
+        Self {
+            kind: error.kind(),
+            message: error.to_string(),
+            way_out: error.way_out().map(str::to_owned),
+        }
     }
 
     pub(super) fn error(&self) -> Error {
@@ -152,21 +159,32 @@ impl std::str::FromStr for PlanAddress {
 impl PlanFile {
     /// Reads a plan that this program has made, with these declarations.
     pub(super) async fn read(settings: &RunSettings, address: &PlanAddress) -> Result<Self> {
-        let bytes = PlacedWork::of(settings.releases.store()).plan(&address.hash).await?;
+        let bytes = PlacedWork::of(settings.releases.store())
+            .plan(&address.hash)
+            .await?;
         let other = |what: &str| {
-            Error::config(format!("plan {}: {what}", address.hash.short(20)))
-                .hint("let the program that planned do the work, or plan again: `pubdata plan --write`")
+            Error::config(format!("plan {}: {what}", address.hash.short(20))).hint(
+                "let the program that planned do the work, or plan again: `pubdata plan --write`",
+            )
         };
-        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| other(&error.to_string()))?;
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| other(&error.to_string()))?;
         if value["format_version"] != PLAN_FORMAT_VERSION {
-            return Err(other(&format!("it has format {}, this program reads {PLAN_FORMAT_VERSION}", value["format_version"])));
+            return Err(other(&format!(
+                "it has format {}, this program reads {PLAN_FORMAT_VERSION}",
+                value["format_version"]
+            )));
         }
-        let plan: Self = serde_json::from_value(value).map_err(|error| other(&error.to_string()))?;
+        let plan: Self =
+            serde_json::from_value(value).map_err(|error| other(&error.to_string()))?;
         if plan.program != program()? {
-            return Err(other("it was made by another program than this one, whose parts could be others"));
+            return Err(other(
+                "it was made by another program than this one, whose parts could be others",
+            ));
         }
         if plan.declarations != settings.declarations.files.digest() {
-            return Err(other("it was made with other declarations than these").hint("give the same --declarations as to `pubdata plan`"));
+            return Err(other("it was made with other declarations than these")
+                .hint("give the same --declarations as to `pubdata plan`"));
         }
         Ok(plan)
     }
@@ -204,17 +222,38 @@ impl PlanFile {
 
     /// A task of which something is built.
     pub(super) fn task(&self, task_id: &str) -> Result<TaskToBuild<'_>> {
-        let task = self.tasks.iter().find(|task| task.planned.task_id == task_id);
-        let task = task.ok_or_else(|| Error::config(format!("the plan has no task `{task_id}`")).hint(self.tasks_to_build()))?;
+        let task = self
+            .tasks
+            .iter()
+            .find(|task| task.planned.task_id == task_id);
+        let task = task.ok_or_else(|| {
+            Error::config(format!("the plan has no task `{task_id}`")).hint(self.tasks_to_build())
+        })?;
         match (&task.planned.entry, &task.work) {
-            (Some(entry), Some(work)) => Ok(TaskToBuild { planned: &task.planned, entry, work }),
-            _ => Err(Error::config(format!("nothing of `{task_id}` is to be built")).hint(self.tasks_to_build())),
+            (Some(entry), Some(work)) => Ok(TaskToBuild {
+                planned: &task.planned,
+                entry,
+                work,
+            }),
+            _ => Err(
+                Error::config(format!("nothing of `{task_id}` is to be built"))
+                    .hint(self.tasks_to_build()),
+            ),
         }
     }
 
     fn tasks_to_build(&self) -> String {
-        let ids: Vec<&str> = self.tasks.iter().filter(|task| task.work.is_some()).map(|task| task.planned.task_id.as_str()).collect();
-        if ids.is_empty() { "the plan builds nothing: `pubdata commit` is all there is to do".to_owned() } else { format!("to be built: {}", ids.join(", ")) }
+        let ids: Vec<&str> = self
+            .tasks
+            .iter()
+            .filter(|task| task.work.is_some())
+            .map(|task| task.planned.task_id.as_str())
+            .collect();
+        if ids.is_empty() {
+            "the plan builds nothing: `pubdata commit` is all there is to do".to_owned()
+        } else {
+            format!("to be built: {}", ids.join(", "))
+        }
     }
 }
 
@@ -239,7 +278,9 @@ impl TaskToBuild<'_> {
 
 /// The digest of this program's own file: machines that are to make the same bytes run the same.
 pub(super) fn program() -> Result<Digest> {
-    let path = std::env::current_exe().map_err(|error| Error::store(format!("the program does not find its own file: {error}")))?;
+    let path = std::env::current_exe().map_err(|error| {
+        Error::store(format!("the program does not find its own file: {error}"))
+    })?;
     let mut file = std::fs::File::open(&path).at("open", &path)?;
     let (mut hasher, mut piece) = (Hasher::default(), vec![0; 1 << 20]);
     loop {

@@ -1,4 +1,5 @@
-//! What a process leaves of a unit that it has done: all that the commit has to know of it besides its parts.
+//! What a process leaves of a unit that it has done: all that the commit has to know of it besides
+//! its parts.
 
 use std::collections::BTreeMap;
 
@@ -49,24 +50,47 @@ pub(super) struct SplitInput {
 
 impl Receipt {
     pub(super) fn new(task: &TaskToBuild<'_>, unit: &str, outcome: Outcome) -> Self {
-        Self { format_version: RECEIPT_FORMAT_VERSION, task_id: task.planned.task_id.clone(), unit: unit.to_owned(), outcome }
+        Self {
+            format_version: RECEIPT_FORMAT_VERSION,
+            task_id: task.planned.task_id.clone(),
+            unit: unit.to_owned(),
+            outcome,
+        }
     }
 
     pub(super) async fn write(&self, placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<()> {
         let bytes = serde_json::to_vec(self).expect("a receipt is plain data");
-        placed.put_receipt(&task.work.hash, &self.unit, bytes.into()).await
+        placed
+            .put_receipt(&task.work.hash, &self.unit, bytes.into())
+            .await
     }
 
     /// Reads a receipt; none while the unit is not done.
-    pub(super) async fn read(placed: PlacedWork<'_>, task: &TaskToBuild<'_>, unit: &str) -> Result<Option<Self>> {
-        let Some(bytes) = placed.receipt(&task.work.hash, unit).await? else { return Ok(None) };
-        let damaged = |what: &str| {
-            Error::store(format!("the receipt of {} unit {unit} is damaged: {what}", task.planned.task_id))
-                .hint("delete its unit.json below staging/ in the store, and build the unit again")
+    pub(super) async fn read(
+        placed: PlacedWork<'_>,
+        task: &TaskToBuild<'_>,
+        unit: &str,
+    ) -> Result<Option<Self>> {
+        let Some(bytes) = placed.receipt(&task.work.hash, unit).await? else {
+            return Ok(None);
         };
-        let receipt: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(&error.to_string()))?;
-        if receipt.format_version != RECEIPT_FORMAT_VERSION || receipt.task_id != task.planned.task_id || receipt.unit != unit {
-            return Err(damaged(&format!("it is of {} unit {} in format {}", receipt.task_id, receipt.unit, receipt.format_version)));
+        let damaged = |what: &str| {
+            Error::store(format!(
+                "the receipt of {} unit {unit} is damaged: {what}",
+                task.planned.task_id
+            ))
+            .hint("delete its unit.json below staging/ in the store, and build the unit again")
+        };
+        let receipt: Self =
+            serde_json::from_slice(&bytes).map_err(|error| damaged(&error.to_string()))?;
+        if receipt.format_version != RECEIPT_FORMAT_VERSION
+            || receipt.task_id != task.planned.task_id
+            || receipt.unit != unit
+        {
+            return Err(damaged(&format!(
+                "it is of {} unit {} in format {}",
+                receipt.task_id, receipt.unit, receipt.format_version
+            )));
         }
         Ok(Some(receipt))
     }

@@ -1,4 +1,5 @@
-//! Does units of a plan: splits the file of a list, or builds a bucket, a shard or a whole task, and leaves parts and receipt in the store.
+//! Does units of a plan: splits the file of a list, or builds a bucket, a shard or a whole task,
+//! and leaves parts and receipt in the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,8 +35,8 @@ pub struct UnitReport {
     pub task_id: String,
     /// Its key in the plan; `split-` and a number for a file that is split.
     pub unit: String,
-    /// What became of it. `blocked`: done for good, and the commit will say why its task is not renewed; `failed`: a disk or the store failed, and another
-    /// try may end otherwise.
+    /// What became of it. `blocked`: done for good, and the commit will say why its task is not
+    /// renewed; `failed`: a disk or the store failed, and another try may end otherwise.
     #[schemars(extend("enum" = ["done", "blocked", "failed"]))]
     pub outcome: &'static str,
     /// Whether it had been done before.
@@ -50,24 +51,55 @@ pub struct UnitReport {
 
 impl UnitReport {
     fn of(receipt: &Receipt) -> Self {
-        let report =
-            Self { task_id: receipt.task_id.clone(), unit: receipt.unit.clone(), outcome: "done", is_known: false, rows: 0, reason: None, failure: None };
+        let report = Self {
+            task_id: receipt.task_id.clone(),
+            unit: receipt.unit.clone(),
+            outcome: "done",
+            is_known: false,
+            rows: 0,
+            reason: None,
+            failure: None,
+        };
         match &receipt.outcome {
             Outcome::Built { unit, parts, .. } => {
-                let rows = parts.iter().fold(0, |sum: u64, staged| sum.saturating_add(staged.part.rows));
+                let rows = parts
+                    .iter()
+                    .fold(0, |sum: u64, staged| sum.saturating_add(staged.part.rows));
                 match unit.blocked.first() {
-                    Some(refusal) => Self { outcome: "blocked", reason: Some(refusal.message.clone()), failure: Some(ErrorKind::Contract), ..report },
+                    Some(refusal) => Self {
+                        outcome: "blocked",
+                        reason: Some(refusal.message.clone()),
+                        failure: Some(ErrorKind::Contract),
+                        ..report
+                    },
                     None => Self { rows, ..report },
                 }
             }
-            Outcome::Split(split) => Self { rows: split.read.by_source().values().sum(), ..report },
-            Outcome::Failed(failure) => Self { outcome: "blocked", reason: Some(failure.message.clone()), failure: Some(failure.kind), ..report },
+            Outcome::Split(split) => Self {
+                rows: split.read.by_source().values().sum(),
+                ..report
+            },
+            Outcome::Failed(failure) => Self {
+                outcome: "blocked",
+                reason: Some(failure.message.clone()),
+                failure: Some(failure.kind),
+                ..report
+            },
         }
     }
 
     fn failed(task_id: &str, unit: &str, error: &Error) -> Self {
-        let (task_id, unit, reason) = (task_id.to_owned(), unit.to_owned(), Some(error.to_string()));
-        Self { task_id, unit, outcome: "failed", is_known: false, rows: 0, reason, failure: Some(error.kind()) }
+        let (task_id, unit, reason) =
+            (task_id.to_owned(), unit.to_owned(), Some(error.to_string()));
+        Self {
+            task_id,
+            unit,
+            outcome: "failed",
+            is_known: false,
+            rows: 0,
+            reason,
+            failure: Some(error.kind()),
+        }
     }
 }
 
@@ -91,32 +123,57 @@ impl std::str::FromStr for Share {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let numbers = text
+            .split_once('/')
+            .and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match numbers {
             Some((number, of)) if number < of => Ok(Self { number, of }),
-            _ => Err(Error::config(format!("`{text}` is not a share of the work")).hint("shares are counted from 0: 0/8 is the first of eight, 7/8 the last")),
+            _ => Err(
+                Error::config(format!("`{text}` is not a share of the work"))
+                    .hint("shares are counted from 0: 0/8 is the first of eight, 7/8 the last"),
+            ),
         }
     }
 }
 
-/// What of a wave falls to a share, by task: the most expensive first, each to the share that has the least so far. All shares together have all of
-/// it, each once.
+/// What of a wave falls to a share, by task: the most expensive first, each to the share that has
+/// the least so far. All shares together have all of it, each once.
 ///
 /// # Errors
 /// As for [`settings_of_plan`](super::settings_of_plan).
-pub async fn work_of_share(settings: &RunSettings, address: &PlanAddress, wave: Wave, share: Share) -> Result<BTreeMap<String, Vec<String>>> {
+pub async fn work_of_share(
+    settings: &RunSettings,
+    address: &PlanAddress,
+    wave: Wave,
+    share: Share,
+) -> Result<BTreeMap<String, Vec<String>>> {
     let plan = PlanFile::read(settings, address).await?;
     let mut pieces = Vec::new();
     for work in plan.tasks.iter().filter_map(super::told) {
         match wave {
-            Wave::Split => pieces.extend(work.inputs.iter().map(|input| (input.cost_bytes, work.task_id.clone(), input.number.to_string()))),
-            Wave::Build => pieces.extend(work.units.iter().map(|unit| (unit.cost_bytes, work.task_id.clone(), unit.key.clone()))),
+            Wave::Split => pieces.extend(work.inputs.iter().map(|input| {
+                (
+                    input.cost_bytes,
+                    work.task_id.clone(),
+                    input.number.to_string(),
+                )
+            })),
+            Wave::Build => pieces.extend(
+                work.units
+                    .iter()
+                    .map(|unit| (unit.cost_bytes, work.task_id.clone(), unit.key.clone())),
+            ),
         }
     }
     pieces.sort_by(|a, b| (b.0, &a.1, &a.2).cmp(&(a.0, &b.1, &b.2)));
-    let (mut costs, mut own) = (vec![(0, 0); share.of], BTreeMap::<String, Vec<String>>::new());
+    let (mut costs, mut own) = (
+        vec![(0, 0); share.of],
+        BTreeMap::<String, Vec<String>>::new(),
+    );
     for (cost, task_id, name) in pieces {
-        let least = (0..share.of).min_by_key(|number| costs[*number]).unwrap_or(0);
+        let least = (0..share.of)
+            .min_by_key(|number| costs[*number])
+            .unwrap_or(0);
         // Pieces without a cost are dealt out too.
         costs[least] = (costs[least].0 + cost, costs[least].1 + 1);
         if least == share.number {
@@ -129,30 +186,54 @@ pub async fn work_of_share(settings: &RunSettings, address: &PlanAddress, wave: 
 /// Splits files of a task's lists, by number.
 ///
 /// # Errors
-/// `Config`, when the plan is another program's, or has no such task or file; `Store`, when the store cannot be read.
-pub async fn split_inputs(settings: &RunSettings, address: &PlanAddress, task_id: &str, inputs: &[usize]) -> Result<Vec<UnitReport>> {
+/// `Config`, when the plan is another program's, or has no such task or file; `Store`, when the
+/// store cannot be read.
+pub async fn split_inputs(
+    settings: &RunSettings,
+    address: &PlanAddress,
+    task_id: &str,
+    inputs: &[usize],
+) -> Result<Vec<UnitReport>> {
     let plan = PlanFile::read(settings, address).await?;
     let settings = plan.settings(settings);
     let task = plan.task(task_id)?;
     let Shape::Buckets { to_split } = &task.work.shape else {
-        return Err(Error::config(format!("`{task_id}` has nothing to split")).hint("its units are built at once: `pubdata task build`"));
+        return Err(Error::config(format!("`{task_id}` has nothing to split"))
+            .hint("its units are built at once: `pubdata task build`"));
     };
     let files: Vec<&Snapshot> = to_split.snapshots().collect();
     if let Some(unknown) = inputs.iter().find(|input| **input >= files.len()) {
-        return Err(Error::config(format!("`{task_id}` has no input {unknown}")).hint(format!("its inputs are 0 to {}", files.len().saturating_sub(1))));
+        return Err(
+            Error::config(format!("`{task_id}` has no input {unknown}")).hint(format!(
+                "its inputs are 0 to {}",
+                files.len().saturating_sub(1)
+            )),
+        );
     }
     let inputs: BTreeSet<usize> = inputs.iter().copied().collect();
-    let units: Vec<(String, usize)> = inputs.iter().map(|input| (split_unit(*input), *input)).collect();
+    let units: Vec<(String, usize)> = inputs
+        .iter()
+        .map(|input| (split_unit(*input), *input))
+        .collect();
     let declaration = &settings.declarations.pipelines[&task.planned.pipeline_id];
-    let buckets = declaration.buckets.as_ref().ok_or_else(|| Error::config(format!("`{task_id}` has no buckets any more")))?;
+    let buckets = declaration
+        .buckets
+        .as_ref()
+        .ok_or_else(|| Error::config(format!("`{task_id}` has no buckets any more")))?;
     let here = Here::of(&settings, task);
     let names: Vec<String> = units.iter().map(|(name, _)| name.clone()).collect();
     let known = here.known(&names).await?;
-    let to_do = units.iter().filter(|(name, _)| !known.contains_key(name)).map(|(_, input)| (files[*input], to_split.member(*input)));
+    let to_do = units
+        .iter()
+        .filter(|(name, _)| !known.contains_key(name))
+        .map(|(_, input)| (files[*input], to_split.member(*input)));
     let scratch = here.scratch("members")?;
     let remote = here.bring_members(to_do, scratch.root()).await?;
     let done = here.all(&names, known, &|name| {
-        let input = units.iter().find(|(unit, _)| unit == name).map_or(0, |(_, input)| *input);
+        let input = units
+            .iter()
+            .find(|(unit, _)| unit == name)
+            .map_or(0, |(_, input)| *input);
         here.split(to_split, buckets, &remote, name, input)
     });
     scratch.remove()?;
@@ -162,35 +243,75 @@ pub async fn split_inputs(settings: &RunSettings, address: &PlanAddress, task_id
 /// Builds units of a task, by key.
 ///
 /// # Errors
-/// `Config`, when the plan is another program's, or has no such task or unit; `Unfinished`, when a file is not split yet; `Store`, when the
-/// store cannot be read.
-pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id: &str, units: &[String]) -> Result<Vec<UnitReport>> {
+/// `Config`, when the plan is another program's, or has no such task or unit; `Unfinished`, when a
+/// file is not split yet; `Store`, when the store cannot be read.
+pub async fn build_units(
+    settings: &RunSettings,
+    address: &PlanAddress,
+    task_id: &str,
+    units: &[String],
+) -> Result<Vec<UnitReport>> {
     let plan = PlanFile::read(settings, address).await?;
     let base = plan.base(settings).await?;
     let settings = plan.settings(settings);
     let task = plan.task(task_id)?;
-    if let Some(unknown) = units.iter().find(|unit| !task.work.units.iter().any(|known| known.key == **unit)) {
-        let known: Vec<&str> = task.work.units.iter().map(|unit| unit.key.as_str()).collect();
-        let shown = if known.len() > 6 { format!("{} to {}", known[0], known[known.len() - 1]) } else { known.join(", ") };
-        return Err(Error::config(format!("`{task_id}` has no unit `{unknown}`")).hint(format!("its units are {shown}")));
+    if let Some(unknown) = units
+        .iter()
+        .find(|unit| !task.work.units.iter().any(|known| known.key == **unit))
+    {
+        let known: Vec<&str> = task
+            .work
+            .units
+            .iter()
+            .map(|unit| unit.key.as_str())
+            .collect();
+        let shown = if known.len() > 6 {
+            format!("{} to {}", known[0], known[known.len() - 1])
+        } else {
+            known.join(", ")
+        };
+        return Err(
+            Error::config(format!("`{task_id}` has no unit `{unknown}`"))
+                .hint(format!("its units are {shown}")),
+        );
     }
-    let units: Vec<String> = BTreeSet::from_iter(units.iter().cloned()).into_iter().collect();
+    let units: Vec<String> = BTreeSet::from_iter(units.iter().cloned())
+        .into_iter()
+        .collect();
     let units = units.as_slice();
     let here = Here::of(&settings, task);
     let known = here.known(units).await?;
     if known.len() < units.len() && !matches!(task.work.shape, Shape::Shards { .. }) {
         here.bring(task.snapshots_of_units().into_iter()).await?;
     }
-    let in_units = in_units(&settings, task.planned, task.entry, base.as_ref(), plan.is_sample, &Judged::of(task.work));
+    let in_units = in_units(
+        &settings,
+        task.planned,
+        task.entry,
+        base.as_ref(),
+        plan.is_sample,
+        &Judged::of(task.work),
+    );
     match &task.work.shape {
         Shape::Unreadable(failure) => Err(failure.error()),
         Shape::Whole => here.all(units, known, &|unit| {
             here.stage(unit, IsCompared(in_units.compared().is_some()), &|stage| {
-                let BuildOutput::Tables(tables, inputs, read) = build(&settings, in_units.declaration, task.planned.partition.clone(), task.entry, None)?
+                let BuildOutput::Tables(tables, inputs, read) = build(
+                    &settings,
+                    in_units.declaration,
+                    task.planned.partition.clone(),
+                    task.entry,
+                    None,
+                )?
                 else {
-                    return Err(Error::config(format!("`{task_id}` is not built at once any more")));
+                    return Err(Error::config(format!(
+                        "`{task_id}` is not built at once any more"
+                    )));
                 };
-                Ok((in_units.add_whole(stage, tables, &inputs, &read)?, read.by_source()))
+                Ok((
+                    in_units.add_whole(stage, tables, &inputs, &read)?,
+                    read.by_source(),
+                ))
             })
         }),
         Shape::Shards { archives, .. } => {
@@ -199,17 +320,39 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
             }
             let scratch = here.scratch("archives")?;
             let remote = here.remote(archives, scratch.root()).await?;
-            here.bring(task.snapshots_of_units().into_iter().filter(|snapshot| !remote.contains_key(&snapshot.sha256))).await?;
-            let elsewhere = remote.iter().map(|(sha256, remote)| (*sha256, remote.clone() as Arc<dyn ReadAt>)).collect();
-            let prepared = tokio::task::block_in_place(|| prepare_elsewhere(&settings, in_units.declaration, task.entry, &elsewhere))?;
-            let (sharded, of_release, runtime) = (&*prepared.sharded, in_units.known_parts(), Handle::current());
-            here.bring_where_most_is_read(sharded, units, &known, &remote).await?;
+            here.bring(
+                task.snapshots_of_units()
+                    .into_iter()
+                    .filter(|snapshot| !remote.contains_key(&snapshot.sha256)),
+            )
+            .await?;
+            let elsewhere = remote
+                .iter()
+                .map(|(sha256, remote)| (*sha256, remote.clone() as Arc<dyn ReadAt>))
+                .collect();
+            let prepared = tokio::task::block_in_place(|| {
+                prepare_elsewhere(&settings, in_units.declaration, task.entry, &elsewhere)
+            })?;
+            let (sharded, of_release, runtime) = (
+                &*prepared.sharded,
+                in_units.known_parts(),
+                Handle::current(),
+            );
+            here.bring_where_most_is_read(sharded, units, &known, &remote)
+                .await?;
             let done = here.all(units, known, &|unit| {
                 let shard = sharded.shards().iter().find(|shard| shard.key == unit);
-                let shard = shard.ok_or_else(|| Error::format(format!("the sources have no shard `{unit}`")))?;
+                let shard = shard
+                    .ok_or_else(|| Error::format(format!("the sources have no shard `{unit}`")))?;
                 here.stage(unit, IsCompared(false), &|stage| {
                     let of_release = of_release.get(unit);
-                    let unit = in_units.build_shard(sharded, shard, of_release.unwrap_or(&KnownShard::default()), stage, &runtime)?;
+                    let unit = in_units.build_shard(
+                        sharded,
+                        shard,
+                        of_release.unwrap_or(&KnownShard::default()),
+                        stage,
+                        &runtime,
+                    )?;
                     Ok((unit, BTreeMap::new()))
                 })
             });
@@ -218,13 +361,26 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
         }
         Shape::Buckets { to_split } => {
             let declaration = in_units.declaration;
-            let BuildOutput::Buckets(buckets, build) = build(&settings, declaration, task.planned.partition.clone(), task.entry, None)? else {
-                return Err(Error::config(format!("`{task_id}` is not built in buckets any more")));
+            let BuildOutput::Buckets(buckets, build) = build(
+                &settings,
+                declaration,
+                task.planned.partition.clone(),
+                task.entry,
+                None,
+            )?
+            else {
+                return Err(Error::config(format!(
+                    "`{task_id}` is not built in buckets any more"
+                )));
             };
             let scratch = here.scratch("rows")?;
             let rows = Scratch::begin(&scratch, task_id, "rows")?;
             let path_of = |bucket: u32, input: u64, member: u64| rows.file(bucket, input, member);
-            let inputs = if known.len() == units.len() { Vec::new() } else { split_inputs_of(here.placed, &task, to_split).await? };
+            let inputs = if known.len() == units.len() {
+                Vec::new()
+            } else {
+                split_inputs_of(here.placed, &task, to_split).await?
+            };
             let (mut parts, mut read, mut places) = (Vec::new(), RowsRead::default(), Vec::new());
             for input in inputs {
                 read.merge(input.read);
@@ -236,12 +392,19 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
             let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
             rows.make(buckets.count)?;
             let done = here.all(units, known, &|unit| {
-                let bucket = (0..buckets.count).find(|bucket| pubdata_core::ids::bucket_name(*bucket, buckets.count) == unit);
-                let bucket = bucket.ok_or_else(|| Error::config(format!("the declaration no longer has a bucket `{unit}`")))?;
+                let bucket = (0..buckets.count)
+                    .find(|bucket| pubdata_core::ids::bucket_name(*bucket, buckets.count) == unit);
+                let bucket = bucket.ok_or_else(|| {
+                    Error::config(format!("the declaration no longer has a bucket `{unit}`"))
+                })?;
                 here.take_rows(&rows, &places, bucket)?;
                 let built = here.stage(unit, IsCompared(false), &|stage| {
-                    let context = context(&settings, declaration, task.entry, &locate).of_split(&split, bucket);
-                    Ok((in_units.build_bucket(context, bucket, build, stage)?, BTreeMap::new()))
+                    let context = context(&settings, declaration, task.entry, &locate)
+                        .of_split(&split, bucket);
+                    Ok((
+                        in_units.build_bucket(context, bucket, build, stage)?,
+                        BTreeMap::new(),
+                    ))
                 });
                 rows.remove_bucket(bucket)?;
                 built
@@ -253,7 +416,8 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
     }
 }
 
-/// Adds the tables of a unit to a stage; says what became of it, and the rows by source of a task that is built at once.
+/// Adds the tables of a unit to a stage; says what became of it, and the rows by source of a task
+/// that is built at once.
 type AddTables<'a> = &'a dyn Fn(&Stage<'_>) -> Result<(WorkUnit, BTreeMap<String, u64>)>;
 
 /// This process, and the task it does units of.
@@ -266,14 +430,23 @@ struct Here<'a> {
 
 impl<'a> Here<'a> {
     fn of(settings: &'a RunSettings, task: TaskToBuild<'a>) -> Self {
-        Self { settings, task, placed: PlacedWork::of(settings.releases.store()), runtime: Handle::current() }
+        Self {
+            settings,
+            task,
+            placed: PlacedWork::of(settings.releases.store()),
+            runtime: Handle::current(),
+        }
     }
 
     /// The receipts that are there already.
     async fn known(&self, units: &[String]) -> Result<BTreeMap<String, Receipt>> {
         let mut known = BTreeMap::new();
         for unit in units {
-            known.extend(Receipt::read(self.placed, &self.task, unit).await?.map(|receipt| (unit.clone(), receipt)));
+            known.extend(
+                Receipt::read(self.placed, &self.task, unit)
+                    .await?
+                    .map(|receipt| (unit.clone(), receipt)),
+            );
         }
         Ok(known)
     }
@@ -283,7 +456,9 @@ impl<'a> Here<'a> {
         let snapshots = Snapshots::open(&self.settings.home)?;
         for snapshot in needed {
             let is_here = snapshots.path(snapshot).is_file();
-            snapshots.bring(self.settings.releases.store(), snapshot).await?;
+            snapshots
+                .bring(self.settings.releases.store(), snapshot)
+                .await?;
             if is_here && let Some(damage) = snapshots.damage(snapshot)? {
                 return Err(Error::store(damage).hint("delete the file: it is taken from the store again, or fetched by the next `pubdata plan`"));
             }
@@ -291,40 +466,75 @@ impl<'a> Here<'a> {
         Ok(())
     }
 
-    /// The archives that are not on this machine, each with its directory; `folder` keeps what comes of them.
-    async fn remote(&self, archives: &[PlacedArchive], folder: &Path) -> Result<BTreeMap<Digest, Arc<RemoteSnapshot>>> {
+    /// The archives that are not on this machine, each with its directory; `folder` keeps what
+    /// comes of them.
+    async fn remote(
+        &self,
+        archives: &[PlacedArchive],
+        folder: &Path,
+    ) -> Result<BTreeMap<Digest, Arc<RemoteSnapshot>>> {
         let (snapshots, mut remote) = (Snapshots::open(&self.settings.home)?, BTreeMap::new());
         for archive in archives {
-            let snapshot = self.task.entry.inputs.iter().find(|snapshot| snapshot.sha256 == archive.sha256);
-            let snapshot = snapshot.ok_or_else(|| Error::config(format!("the plan has no snapshot {}", archive.sha256)))?;
+            let snapshot = self
+                .task
+                .entry
+                .inputs
+                .iter()
+                .find(|snapshot| snapshot.sha256 == archive.sha256);
+            let snapshot = snapshot.ok_or_else(|| {
+                Error::config(format!("the plan has no snapshot {}", archive.sha256))
+            })?;
             if snapshots.path(snapshot).is_file() {
                 continue;
             }
-            let at_store = RemoteSnapshot::new(self.settings.releases.store(), &snapshots, snapshot, folder)?;
-            at_store.fetch(std::slice::from_ref(&(archive.directory_start..snapshot.size_bytes))).await?;
+            let at_store =
+                RemoteSnapshot::new(self.settings.releases.store(), &snapshots, snapshot, folder)?;
+            at_store
+                .fetch(std::slice::from_ref(
+                    &(archive.directory_start..snapshot.size_bytes),
+                ))
+                .await?;
             remote.insert(archive.sha256, Arc::new(at_store));
         }
         Ok(remote)
     }
 
-    /// Takes files that are split: of an archive only the members that are wanted, where they are less than half of it.
+    /// Takes files that are split: of an archive only the members that are wanted, where they are
+    /// less than half of it.
     async fn bring_members<'s>(
         &self,
         wanted: impl Iterator<Item = (&'s Snapshot, Option<&'s str>)>,
         folder: &Path,
     ) -> Result<BTreeMap<Digest, Arc<RemoteSnapshot>>> {
-        let (snapshots, mut remote) = (Snapshots::open(&self.settings.home)?, BTreeMap::<Digest, Arc<RemoteSnapshot>>::new());
+        let (snapshots, mut remote) = (
+            Snapshots::open(&self.settings.home)?,
+            BTreeMap::<Digest, Arc<RemoteSnapshot>>::new(),
+        );
         for (snapshot, member) in wanted {
             let is_here = snapshots.path(snapshot).is_file();
             if let Some(member) = member.filter(|_| !is_here) {
                 let at_store = match remote.get(&snapshot.sha256) {
                     Some(known) => known.clone(),
-                    None => Arc::new(RemoteSnapshot::new(self.settings.releases.store(), &snapshots, snapshot, folder)?),
+                    None => Arc::new(RemoteSnapshot::new(
+                        self.settings.releases.store(),
+                        &snapshots,
+                        snapshot,
+                        folder,
+                    )?),
                 };
                 // An archive that cannot be read so is told of by who reads it whole.
-                let archive = tokio::task::block_in_place(|| Archive::of(at_store.clone(), "*", u64::MAX)).ok();
-                let places = archive.and_then(|archive| Some((archive.member(member)?.range(), archive.directory_start()..snapshot.size_bytes)));
-                if let Some((range, directory)) = places.filter(|(range, _)| range.end - range.start < snapshot.size_bytes / 2) {
+                let archive =
+                    tokio::task::block_in_place(|| Archive::of(at_store.clone(), "*", u64::MAX))
+                        .ok();
+                let places = archive.and_then(|archive| {
+                    Some((
+                        archive.member(member)?.range(),
+                        archive.directory_start()..snapshot.size_bytes,
+                    ))
+                });
+                if let Some((range, directory)) =
+                    places.filter(|(range, _)| range.end - range.start < snapshot.size_bytes / 2)
+                {
                     at_store.fetch(&[range, directory]).await?;
                     remote.insert(snapshot.sha256, at_store);
                     continue;
@@ -336,7 +546,8 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
-    /// Takes an archive whole after all, where asking for the members of some units costs more than half of it.
+    /// Takes an archive whole after all, where asking for the members of some units costs more than
+    /// half of it.
     async fn bring_where_most_is_read(
         &self,
         sharded: &dyn Sharded,
@@ -344,28 +555,59 @@ impl<'a> Here<'a> {
         known: &BTreeMap<String, Receipt>,
         remote: &BTreeMap<Digest, Arc<RemoteSnapshot>>,
     ) -> Result<()> {
-        let to_build = sharded.shards().iter().filter(|shard| units.contains(&shard.key) && !known.contains_key(&shard.key));
+        let to_build = sharded
+            .shards()
+            .iter()
+            .filter(|shard| units.contains(&shard.key) && !known.contains_key(&shard.key));
         let subjects: Vec<&Subject> = to_build.flat_map(|shard| &shard.subjects).collect();
         for (archive, members) in members_of(sharded, &subjects)? {
-            let Some(at_store) = remote.get(&archive.snapshot.sha256) else { continue };
-            let cost: u64 = members.iter().map(|member| member.range()).map(|range| range.end - range.start + REQUEST_BYTES).sum();
+            let Some(at_store) = remote.get(&archive.snapshot.sha256) else {
+                continue;
+            };
+            let cost: u64 = members
+                .iter()
+                .map(|member| member.range())
+                .map(|range| range.end - range.start + REQUEST_BYTES)
+                .sum();
             if cost > archive.snapshot.size_bytes / 2 {
                 self.bring(std::iter::once(&archive.snapshot)).await?;
-                at_store.use_whole(&Snapshots::look(&self.settings.home).path(&archive.snapshot))?;
+                at_store
+                    .use_whole(&Snapshots::look(&self.settings.home).path(&archive.snapshot))?;
             }
         }
         Ok(())
     }
 
     fn scratch(&self, unit: &str) -> Result<Home> {
-        self.settings.home.scratch_of_process(&format!("{}-{unit}", self.task.work.hash.short(16)))
+        self.settings
+            .home
+            .scratch_of_process(&format!("{}-{unit}", self.task.work.hash.short(16)))
     }
 
-    /// Does what is not known yet, side by side. A unit that ends for good leaves a receipt that says why; a disk or store that fails leaves none.
-    fn all(&self, units: &[String], known: BTreeMap<String, Receipt>, work: &(dyn Fn(&str) -> Result<Outcome> + Sync)) -> Result<Vec<UnitReport>> {
-        let mut done: BTreeMap<String, UnitReport> =
-            known.iter().map(|(unit, receipt)| (unit.clone(), UnitReport { is_known: true, ..UnitReport::of(receipt) })).collect();
-        let to_do: Vec<&String> = units.iter().filter(|unit| !known.contains_key(*unit)).collect();
+    /// Does what is not known yet, side by side. A unit that ends for good leaves a receipt that
+    /// says why; a disk or store that fails leaves none.
+    fn all(
+        &self,
+        units: &[String],
+        known: BTreeMap<String, Receipt>,
+        work: &(dyn Fn(&str) -> Result<Outcome> + Sync),
+    ) -> Result<Vec<UnitReport>> {
+        let mut done: BTreeMap<String, UnitReport> = known
+            .iter()
+            .map(|(unit, receipt)| {
+                (
+                    unit.clone(),
+                    UnitReport {
+                        is_known: true,
+                        ..UnitReport::of(receipt)
+                    },
+                )
+            })
+            .collect();
+        let to_do: Vec<&String> = units
+            .iter()
+            .filter(|unit| !known.contains_key(*unit))
+            .collect();
         let reports = Mutex::new(Vec::new());
         side_by_side(to_do.len(), &|number| {
             let unit = to_do[number].as_str();
@@ -378,44 +620,87 @@ impl<'a> Here<'a> {
             let report = outcome.and_then(|outcome| {
                 let receipt = Receipt::new(&self.task, unit, outcome);
                 fault::point("task.parts_placed");
-                self.runtime.block_on(receipt.write(self.placed, &self.task))?;
+                self.runtime
+                    .block_on(receipt.write(self.placed, &self.task))?;
                 fault::point("task.receipt_placed");
                 Ok(UnitReport::of(&receipt))
             });
-            let report = report.unwrap_or_else(|error| UnitReport::failed(&self.task.planned.task_id, unit, &error));
-            reports.lock().expect("nothing panics while holding it").push(report);
+            let report = report.unwrap_or_else(|error| {
+                UnitReport::failed(&self.task.planned.task_id, unit, &error)
+            });
+            reports
+                .lock()
+                .expect("nothing panics while holding it")
+                .push(report);
         });
-        done.extend(reports.into_inner().expect("nothing panics while holding it").into_iter().map(|report| (report.unit.clone(), report)));
+        done.extend(
+            reports
+                .into_inner()
+                .expect("nothing panics while holding it")
+                .into_iter()
+                .map(|report| (report.unit.clone(), report)),
+        );
         Ok(done.into_values().collect())
     }
 
     /// Has a unit's tables written aside, and puts its parts into the store.
     fn stage(&self, unit: &str, is_compared: IsCompared, add: AddTables<'_>) -> Result<Outcome> {
         let home = self.scratch(unit)?;
-        let stage = Stage::begin(&home, &self.settings.declarations.contracts, self.task.planned.task_id.clone(), self.task.entry.clone())?;
+        let stage = Stage::begin(
+            &home,
+            &self.settings.declarations.contracts,
+            self.task.planned.task_id.clone(),
+            self.task.entry.clone(),
+        )?;
         let stage = stage.comparing(is_compared);
         let (unit_of_work, read) = add(&stage)?;
-        let parts = if unit_of_work.blocked.is_empty() { stage.parts() } else { Vec::new() };
+        let parts = if unit_of_work.blocked.is_empty() {
+            stage.parts()
+        } else {
+            Vec::new()
+        };
         for staged in parts.iter().filter(|staged| !staged.is_carried) {
             let bytes = stage.bytes(&staged.part)?;
-            self.runtime.block_on(self.placed.put_part(&self.task.work.hash, unit, &staged.part.sha256, bytes))?;
+            self.runtime.block_on(self.placed.put_part(
+                &self.task.work.hash,
+                unit,
+                &staged.part.sha256,
+                bytes,
+            ))?;
             fault::point("task.part_placed");
         }
         home.remove()?;
-        Ok(Outcome::Built { unit: unit_of_work, read, parts })
+        Ok(Outcome::Built {
+            unit: unit_of_work,
+            read,
+            parts,
+        })
     }
 
     /// Splits a file, and puts its rows into the store in the order of their buckets.
-    fn split(&self, to_split: &ToSplit, buckets: &Buckets, remote: &BTreeMap<Digest, Arc<RemoteSnapshot>>, unit: &str, input: usize) -> Result<Outcome> {
+    fn split(
+        &self,
+        to_split: &ToSplit,
+        buckets: &Buckets,
+        remote: &BTreeMap<Digest, Arc<RemoteSnapshot>>,
+        unit: &str,
+        input: usize,
+    ) -> Result<Outcome> {
         let home = self.scratch(unit)?;
         let scratch = Scratch::begin(&home, &self.task.planned.task_id, "split")?;
         scratch.make(buckets.count)?;
         let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
         let snapshots = Snapshots::look(&self.settings.home);
-        let at_store = |snapshot: &Snapshot| remote.get(&snapshot.sha256).map(|remote| remote.local_path().to_owned());
-        let locate = |snapshot: &Snapshot| at_store(snapshot).unwrap_or_else(|| snapshots.path(snapshot));
+        let at_store = |snapshot: &Snapshot| {
+            remote
+                .get(&snapshot.sha256)
+                .map(|remote| remote.local_path().to_owned())
+        };
+        let locate =
+            |snapshot: &Snapshot| at_store(snapshot).unwrap_or_else(|| snapshots.path(snapshot));
         let declaration = &self.settings.declarations.pipelines[&self.task.planned.pipeline_id];
-        let context = context(self.settings, declaration, self.task.entry, &locate).numbered(to_split.inputs().clone());
+        let context = context(self.settings, declaration, self.task.entry, &locate)
+            .numbered(to_split.inputs().clone());
         let part = to_split.split(input, &context, buckets, None, &path_of)?;
         let (rows, mut end, mut places) = (home.root().join("rows"), 0, BTreeMap::new());
         let mut file = std::fs::File::create(&rows).at("create", &rows)?;
@@ -427,17 +712,28 @@ impl<'a> Here<'a> {
             std::fs::remove_file(&path).at("delete", &path)?;
         }
         drop(file);
-        self.runtime.block_on(self.placed.put_rows(&self.task.work.hash, unit, &rows))?;
+        self.runtime
+            .block_on(self.placed.put_rows(&self.task.work.hash, unit, &rows))?;
         drop(scratch);
         home.remove()?;
-        Ok(Outcome::Split(SplitInput { part, read: context.finish().1, places }))
+        Ok(Outcome::Split(SplitInput {
+            part,
+            read: context.finish().1,
+            places,
+        }))
     }
 
     /// Takes the rows of a bucket from the store.
     fn take_rows(&self, scratch: &Scratch, places: &[PlacesOfInput], bucket: u32) -> Result<()> {
         for (input, ((snapshot, member), of_buckets)) in places.iter().enumerate() {
-            let Some((begin, end)) = of_buckets.get(&bucket) else { continue };
-            let rows = self.runtime.block_on(self.placed.rows(&self.task.work.hash, &split_unit(input), *begin..*end))?;
+            let Some((begin, end)) = of_buckets.get(&bucket) else {
+                continue;
+            };
+            let rows = self.runtime.block_on(self.placed.rows(
+                &self.task.work.hash,
+                &split_unit(input),
+                *begin..*end,
+            ))?;
             let path = scratch.file(bucket, *snapshot, *member);
             std::fs::write(&path, &rows).at("write", &path)?;
         }
@@ -457,13 +753,24 @@ pub(super) fn split_unit(input: usize) -> String {
 ///
 /// # Errors
 /// `Unfinished`, when one is not split yet; what failed it, when it cannot be.
-pub(super) async fn split_inputs_of(placed: PlacedWork<'_>, task: &TaskToBuild<'_>, to_split: &ToSplit) -> Result<Vec<SplitInput>> {
+pub(super) async fn split_inputs_of(
+    placed: PlacedWork<'_>,
+    task: &TaskToBuild<'_>,
+    to_split: &ToSplit,
+) -> Result<Vec<SplitInput>> {
     let mut inputs = Vec::new();
     for number in 0..to_split.snapshots().count() {
-        match Receipt::read(placed, task, &split_unit(number)).await?.map(|receipt| receipt.outcome) {
+        match Receipt::read(placed, task, &split_unit(number))
+            .await?
+            .map(|receipt| receipt.outcome)
+        {
             Some(Outcome::Split(input)) => inputs.push(input),
             Some(Outcome::Failed(failure)) => return Err(failure.error()),
-            Some(Outcome::Built { .. }) => return Err(Error::store(format!("the receipt of input {number} is of another unit"))),
+            Some(Outcome::Built { .. }) => {
+                return Err(Error::store(format!(
+                    "the receipt of input {number} is of another unit"
+                )));
+            }
             None => {
                 let task_id = &task.planned.task_id;
                 return Err(Error::new(ErrorKind::Unfinished, format!("input {number} of {task_id} is not split yet"))

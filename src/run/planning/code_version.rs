@@ -1,4 +1,5 @@
-//! Which code made a build: the program, the builders, the form of the parts. A program of other code is not held to what comes of it.
+//! Which code made a build: the program, the builders, the form of the parts. A program of other
+//! code is not held to what comes of it.
 
 use std::fmt::{Display, Formatter};
 
@@ -23,9 +24,15 @@ pub(super) struct CodeVersion {
 impl CodeVersion {
     /// That of this program.
     pub(super) fn todays(declarations: &Declarations, declaration: &Declaration) -> Self {
-        // Of a declaration without a builder nothing is built: its task is refused with the reason, and no other.
-        let version = |declaration: &Declaration| datasets::builder(declaration).map_or(0, |builder| builder.code_version);
-        let others = declaration.builds_on.iter().filter_map(|pipeline_id| declarations.pipelines.get(pipeline_id));
+        // Of a declaration without a builder nothing is built: its task is refused with the reason,
+        // and no other.
+        let version = |declaration: &Declaration| {
+            datasets::builder(declaration).map_or(0, |builder| builder.code_version)
+        };
+        let others = declaration
+            .builds_on
+            .iter()
+            .filter_map(|pipeline_id| declarations.pipelines.get(pipeline_id));
         Self {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             builder: version(declaration),
@@ -37,19 +44,32 @@ impl CodeVersion {
     fn parsed(text: &str) -> Option<Self> {
         let (program, rest) = text.split_once('+')?;
         let mut numbers = rest.split('-');
-        let (builder, part_format) = numbers.next().map(|first| first.split_once('.').unwrap_or((first, FIRST_PART_FORMAT)))?;
-        let others = numbers.map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        Some(Self { program: program.to_owned(), builder: builder.parse().ok()?, part_format: part_format.parse().ok()?, others })
+        let (builder, part_format) = numbers
+            .next()
+            .map(|first| first.split_once('.').unwrap_or((first, FIRST_PART_FORMAT)))?;
+        let others = numbers
+            .map(|number| number.parse().ok())
+            .collect::<Option<_>>()?;
+        Some(Self {
+            program: program.to_owned(),
+            builder: builder.parse().ok()?,
+            part_format: part_format.parse().ok()?,
+            others,
+        })
     }
 
-    /// Why this program is not held to what a build of that code version came to, and which one is; none where the code is the same.
+    /// Why this program is not held to what a build of that code version came to, and which one is;
+    /// none where the code is the same.
     pub(super) fn differs_from(&self, made_by: &str, declaration: &Declaration) -> Option<String> {
         if self.to_string() == made_by {
             return None;
         }
         let pipeline_id = &declaration.pipeline_id;
-        let Some(then) = Self::parsed(made_by) else { return Some(format!("made by code {made_by}, this program has {self}")) };
-        // A release keeps its declarations with their lists in order, and the build wrote the versions in the order of the declaration itself.
+        let Some(then) = Self::parsed(made_by) else {
+            return Some(format!("made by code {made_by}, this program has {self}"));
+        };
+        // A release keeps its declarations with their lists in order, and the build wrote the
+        // versions in the order of the declaration itself.
         let in_order = |version: &Self| {
             let mut version = version.clone();
             version.others.sort_unstable();
@@ -61,14 +81,33 @@ impl CodeVersion {
         }
         let what = if then.builder != self.builder && self.builder == 0 {
             let builder = declaration.builder.as_deref().unwrap_or_default();
-            format!("made by code version {} of {pipeline_id}, this program has no builder `{builder}`", then.builder)
+            format!(
+                "made by code version {} of {pipeline_id}, this program has no builder `{builder}`",
+                then.builder
+            )
         } else if then.builder != self.builder {
-            format!("made by code version {} of {pipeline_id}, this program has {}", then.builder, self.builder)
+            format!(
+                "made by code version {} of {pipeline_id}, this program has {}",
+                then.builder, self.builder
+            )
         } else if then.others != today.others {
-            let named = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            format!("made with code versions {} of what {pipeline_id} builds on, this program has {}", named(&then.others), named(&today.others))
+            let named = |numbers: &[u32]| {
+                numbers
+                    .iter()
+                    .map(u32::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            format!(
+                "made with code versions {} of what {pipeline_id} builds on, this program has {}",
+                named(&then.others),
+                named(&today.others)
+            )
         } else if then.part_format != self.part_format {
-            format!("its parts have format {}, this program writes {}", then.part_format, self.part_format)
+            format!(
+                "its parts have format {}, this program writes {}",
+                then.part_format, self.part_format
+            )
         } else {
             format!("made by pubdata {}, this is {}", then.program, self.program)
         };
@@ -82,8 +121,14 @@ impl CodeVersion {
 
 impl Display for CodeVersion {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}+{}.{}", self.program, self.builder, self.part_format)?;
-        self.others.iter().try_for_each(|other| write!(formatter, "-{other}"))
+        write!(
+            formatter,
+            "{}+{}.{}",
+            self.program, self.builder, self.part_format
+        )?;
+        self.others
+            .iter()
+            .try_for_each(|other| write!(formatter, "-{other}"))
     }
 }
 
@@ -96,18 +141,47 @@ mod tests {
     fn what_is_other_is_named_with_the_program_that_can() {
         let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
         let declaration = &declarations.pipelines["permit.nola"];
-        let today = CodeVersion { program: "0.2.0".to_owned(), builder: 4, part_format: 2, others: vec![1, 3] };
+        let today = CodeVersion {
+            program: "0.2.0".to_owned(),
+            builder: 4,
+            part_format: 2,
+            others: vec![1, 3],
+        };
         let told = |made_by: &str| today.differs_from(made_by, declaration);
         assert_eq!(told("0.2.0+4.2-1-3"), None);
         assert_eq!(told("0.2.0+4.2-3-1"), None);
-        assert_eq!(told("0.1.0+3.1-1-2").unwrap(), "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can");
-        assert_eq!(told("0.2.0+3.2-1-3").unwrap(), "made by code version 3 of permit.nola, this program has 4; the build of pubdata 0.2.0 that made it can");
-        assert_eq!(told("0.1.0+4.2-1-2").unwrap(), "made with code versions 1, 2 of what permit.nola builds on, this program has 1, 3; pubdata 0.1.0 can");
-        assert_eq!(told("0.1.0+4.1-1-3").unwrap(), "its parts have format 1, this program writes 2; pubdata 0.1.0 can");
-        assert_eq!(told("0.1.0+4.2-1-3").unwrap(), "made by pubdata 0.1.0, this is 0.2.0; pubdata 0.1.0 can");
-        assert_eq!(told("0.1.0+3").unwrap(), "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can");
-        assert_eq!(told("seven").unwrap(), "made by code seven, this program has 0.2.0+4.2-1-3");
-        let gone = CodeVersion { builder: 0, ..today.clone() };
+        assert_eq!(
+            told("0.1.0+3.1-1-2").unwrap(),
+            "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can"
+        );
+        assert_eq!(
+            told("0.2.0+3.2-1-3").unwrap(),
+            "made by code version 3 of permit.nola, this program has 4; the build of pubdata 0.2.0 that made it can"
+        );
+        assert_eq!(
+            told("0.1.0+4.2-1-2").unwrap(),
+            "made with code versions 1, 2 of what permit.nola builds on, this program has 1, 3; pubdata 0.1.0 can"
+        );
+        assert_eq!(
+            told("0.1.0+4.1-1-3").unwrap(),
+            "its parts have format 1, this program writes 2; pubdata 0.1.0 can"
+        );
+        assert_eq!(
+            told("0.1.0+4.2-1-3").unwrap(),
+            "made by pubdata 0.1.0, this is 0.2.0; pubdata 0.1.0 can"
+        );
+        assert_eq!(
+            told("0.1.0+3").unwrap(),
+            "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can"
+        );
+        assert_eq!(
+            told("seven").unwrap(),
+            "made by code seven, this program has 0.2.0+4.2-1-3"
+        );
+        let gone = CodeVersion {
+            builder: 0,
+            ..today.clone()
+        };
         assert_eq!(
             gone.differs_from("0.1.0+3.2-1-3", declaration).unwrap(),
             "made by code version 3 of permit.nola, this program has no builder `permit`; pubdata 0.1.0 can"

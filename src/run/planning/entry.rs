@@ -1,4 +1,5 @@
-//! The entry of a build in the manifest: its inputs, the hash of everything that decides its bytes, and why that is another one than before.
+//! The entry of a build in the manifest: its inputs, the hash of everything that decides its bytes,
+//! and why that is another one than before.
 
 use std::collections::BTreeMap;
 
@@ -26,21 +27,44 @@ pub(crate) fn reasons(
     current: Option<&Manifest>,
     contracts: &pubdata_core::contract::Contracts,
 ) -> Vec<String> {
-    let Some(previous) = previous else { return vec!["never built".to_owned()] };
+    let Some(previous) = previous else {
+        return vec!["never built".to_owned()];
+    };
     let mut reasons = Vec::new();
     for snapshot in &entry.inputs {
-        let same = |known: &&Snapshot| known.source_id == snapshot.source_id && known.keys == snapshot.keys;
+        let same = |known: &&Snapshot| {
+            known.source_id == snapshot.source_id && known.keys == snapshot.keys
+        };
         match previous.inputs.iter().find(same) {
             None => reasons.push(format!("new source file {}", snapshot.url)),
-            Some(known) if known.sha256 != snapshot.sha256 => reasons.push(format!("source changed: {}", snapshot.url)),
-            Some(known) if (&known.url, &known.source_version) != (&snapshot.url, &snapshot.source_version) => {
-                reasons.push(format!("the same bytes as {} {}, now {} {}", known.source_version, known.url, snapshot.source_version, snapshot.url));
+            Some(known) if known.sha256 != snapshot.sha256 => {
+                reasons.push(format!("source changed: {}", snapshot.url))
+            }
+            Some(known)
+                if (&known.url, &known.source_version)
+                    != (&snapshot.url, &snapshot.source_version) =>
+            {
+                reasons.push(format!(
+                    "the same bytes as {} {}, now {} {}",
+                    known.source_version, known.url, snapshot.source_version, snapshot.url
+                ));
             }
             Some(known) => reasons.extend(other_date(known, snapshot)),
         }
     }
-    let is_gone = |known: &&Snapshot| !entry.inputs.iter().any(|snapshot| snapshot.source_id == known.source_id && snapshot.keys == known.keys);
-    reasons.extend(previous.inputs.iter().filter(is_gone).map(|known| format!("source file no longer read: {}", known.url)));
+    let is_gone = |known: &&Snapshot| {
+        !entry
+            .inputs
+            .iter()
+            .any(|snapshot| snapshot.source_id == known.source_id && snapshot.keys == known.keys)
+    };
+    reasons.extend(
+        previous
+            .inputs
+            .iter()
+            .filter(is_gone)
+            .map(|known| format!("source file no longer read: {}", known.url)),
+    );
     if entry.declaration_hash != previous.declaration_hash {
         reasons.push("declaration changed".to_owned());
     }
@@ -48,17 +72,30 @@ pub(crate) fn reasons(
         reasons.push("contract changed".to_owned());
     }
     if entry.code_version != previous.code_version {
-        reasons.push(format!("code changed from {} to {}", previous.code_version, entry.code_version));
+        reasons.push(format!(
+            "code changed from {} to {}",
+            previous.code_version, entry.code_version
+        ));
     }
-    if entry.layout_evidence != previous.layout_evidence && entry.declaration_hash == previous.declaration_hash {
-        reasons.push("what is known of the layout changed: a person confirmed it, or took that back".to_owned());
+    if entry.layout_evidence != previous.layout_evidence
+        && entry.declaration_hash == previous.declaration_hash
+    {
+        reasons.push(
+            "what is known of the layout changed: a person confirmed it, or took that back"
+                .to_owned(),
+        );
     }
     if reasons.is_empty() && entry.input_hash != previous.input_hash {
         let mut inputs = entry.inputs.iter().chain(&previous.inputs);
-        reasons.push(match inputs.any(|input| input.obtained == Obtained::ByHand) {
-            true => "what is known of a file by hand changed, or whether the sources are samples".to_owned(),
-            false => "the sources are no longer samples, or have become samples".to_owned(),
-        });
+        reasons.push(
+            match inputs.any(|input| input.obtained == Obtained::ByHand) {
+                true => {
+                    "what is known of a file by hand changed, or whether the sources are samples"
+                        .to_owned()
+                }
+                false => "the sources are no longer samples, or have become samples".to_owned(),
+            },
+        );
     }
     if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
         reasons.push(refusal);
@@ -71,7 +108,12 @@ pub(crate) fn reasons(
 
 /// The task of an entry.
 pub(crate) fn task_id_of(entry: &TaskEntry) -> String {
-    entry.partition.iter().fold(entry.pipeline_id.clone(), |id, (variable, value)| format!("{id}/{variable}={value}"))
+    entry
+        .partition
+        .iter()
+        .fold(entry.pipeline_id.clone(), |id, (variable, value)| {
+            format!("{id}/{variable}={value}")
+        })
 }
 
 /// What a build is known by: its inputs and the hash of everything that decides its bytes.
@@ -88,18 +130,53 @@ pub(crate) fn entry(
         // A sample is no file of the publisher's: it can confirm nothing.
         findings.extend(unconfirmed_layout(declaration, layout_evidence));
     }
-    let inputs = pubdata_core::provenance::Inputs::new(snapshots).snapshots().to_vec();
+    let inputs = pubdata_core::provenance::Inputs::new(snapshots)
+        .snapshots()
+        .to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
     // Address and version too: the release names them, and rows may.
-    let files: Vec<_> = inputs.iter().map(|input| (&input.source_id, &input.keys, input.sha256, &input.url, &input.source_version)).collect();
-    let mut decides = vec![serde_json::json!([task.task_id, files, declaration_hash, contracts_hash, code_version, is_sample])];
+    let files: Vec<_> = inputs
+        .iter()
+        .map(|input| {
+            (
+                &input.source_id,
+                &input.keys,
+                input.sha256,
+                &input.url,
+                &input.source_version,
+            )
+        })
+        .collect();
+    let mut decides = vec![serde_json::json!([
+        task.task_id,
+        files,
+        declaration_hash,
+        contracts_hash,
+        code_version,
+        is_sample
+    ])];
     // What nobody has seen is not judged by its totals until it is confirmed.
-    decides.extend((layout_evidence != LayoutEvidence::File).then(|| serde_json::json!(layout_evidence)));
+    decides.extend(
+        (layout_evidence != LayoutEvidence::File).then(|| serde_json::json!(layout_evidence)),
+    );
     // A date that a person stated is part of what the release says.
     decides.extend(stated_dates(&inputs));
-    let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let partition = declaration.partition.iter().zip(&task.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
-    let due = if is_sample { BTreeMap::new() } else { due(settings, declaration, task.partition.as_deref(), &inputs)? };
+    let text = decides
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n");
+    let partition = declaration
+        .partition
+        .iter()
+        .zip(&task.partition)
+        .map(|(range, value)| (range.variable.clone(), value.clone()))
+        .collect();
+    let due = if is_sample {
+        BTreeMap::new()
+    } else {
+        due(settings, declaration, task.partition.as_deref(), &inputs)?
+    };
     Ok(TaskEntry {
         due,
         meaning_lost: BTreeMap::new(),
@@ -120,7 +197,11 @@ pub(crate) fn entry(
         homepage: declaration.homepage.clone(),
         cadence_days: declaration.cadence.days(),
         layout_evidence: Some(layout_evidence),
-        evidence: declaration.sources.iter().map(|source| (source.source_id.clone(), source.evidence.clone())).collect(),
+        evidence: declaration
+            .sources
+            .iter()
+            .map(|source| (source.source_id.clone(), source.evidence.clone()))
+            .collect(),
         covers: declaration.covers.clone(),
         built_at: Timestamp::now().to_string(),
     })
@@ -128,9 +209,15 @@ pub(crate) fn entry(
 
 /// What a layout is known from, once it is counted what people have looked at.
 fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
-    let mut names = declaration.sources.iter().map(|source| &source.source_id).chain([&declaration.pipeline_id]);
+    let mut names = declaration
+        .sources
+        .iter()
+        .map(|source| &source.source_id)
+        .chain([&declaration.pipeline_id]);
     match declaration.layout_evidence() {
-        LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => LayoutEvidence::Confirmed,
+        LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => {
+            LayoutEvidence::Confirmed
+        }
         declared => declared,
     }
 }

@@ -1,5 +1,5 @@
-//! What a build was made with: the texts of its declaration and contracts, which its hashes are of and its release keeps, and the settings of a program that
-//! makes it again with them.
+//! What a build was made with: the texts of its declaration and contracts, which its hashes are of
+//! and its release keeps, and the settings of a program that makes it again with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,20 +28,42 @@ impl Texts {
         let mut declared = vec![canonical_json(declaration)];
         for (owner, source) in sources_of(settings, declaration)? {
             if !std::ptr::eq(owner, declaration) {
-                let alone = Declaration { sources: vec![source.clone()], ..owner.clone() };
+                let alone = Declaration {
+                    sources: vec![source.clone()],
+                    ..owner.clone()
+                };
                 declared.push(canonical_json(&alone));
             }
         }
         declared.sort();
         // Tables of others are read with the rows that keep their contracts.
-        let others = declaration.builds_on.iter().filter_map(|id| settings.declarations.pipelines.get(id)).flat_map(|other| &other.produces);
-        let ids: BTreeSet<&str> = declaration.produces.iter().chain(others).map(String::as_str).chain(["pubdata.quarantine"]).collect();
-        let contracts: Vec<&Contract> = ids.into_iter().filter_map(|id| settings.declarations.contracts.get(id)).collect();
-        Ok(Self { declared: declared.join("\n"), contracts: serde_json::to_string(&contracts).expect("contracts are plain data") })
+        let others = declaration
+            .builds_on
+            .iter()
+            .filter_map(|id| settings.declarations.pipelines.get(id))
+            .flat_map(|other| &other.produces);
+        let ids: BTreeSet<&str> = declaration
+            .produces
+            .iter()
+            .chain(others)
+            .map(String::as_str)
+            .chain(["pubdata.quarantine"])
+            .collect();
+        let contracts: Vec<&Contract> = ids
+            .into_iter()
+            .filter_map(|id| settings.declarations.contracts.get(id))
+            .collect();
+        Ok(Self {
+            declared: declared.join("\n"),
+            contracts: serde_json::to_string(&contracts).expect("contracts are plain data"),
+        })
     }
 
     /// Reads them.
-    fn read(&self, entry: &TaskEntry) -> serde_json::Result<(BTreeMap<String, Declaration>, Contracts)> {
+    fn read(
+        &self,
+        entry: &TaskEntry,
+    ) -> serde_json::Result<(BTreeMap<String, Declaration>, Contracts)> {
         let mut pipelines: BTreeMap<String, Declaration> = BTreeMap::new();
         for line in self.declared.lines() {
             let mut value: Value = serde_json::from_str(line)?;
@@ -54,31 +76,64 @@ impl Texts {
             }
         }
         let contracts: Vec<Contract> = serde_json::from_str(&self.contracts)?;
-        Ok((pipelines, contracts.into_iter().map(|contract| (contract.dataset_id.clone(), contract)).collect()))
+        Ok((
+            pipelines,
+            contracts
+                .into_iter()
+                .map(|contract| (contract.dataset_id.clone(), contract))
+                .collect(),
+        ))
     }
 }
 
-/// What a layout is known from decides no record and is not hashed with the rest: the build's entry has it of its own sources, and nobody asks for that of others.
+/// What a layout is known from decides no record and is not hashed with the rest: the build's entry
+/// has it of its own sources, and nobody asks for that of others.
 fn add_evidence(declaration: &mut Value, entry: &TaskEntry) {
     for source in declaration["source"].as_array_mut().into_iter().flatten() {
-        let known = source["source_id"].as_str().and_then(|source_id| entry.evidence.get(source_id));
-        source["evidence"] = known.map_or_else(|| serde_json::json!({ "kind": "file", "seen": "1970-01" }), |known| serde_json::json!(known));
+        let known = source["source_id"]
+            .as_str()
+            .and_then(|source_id| entry.evidence.get(source_id));
+        source["evidence"] = known.map_or_else(
+            || serde_json::json!({ "kind": "file", "seen": "1970-01" }),
+            |known| serde_json::json!(known),
+        );
     }
 }
 
-/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its code.
-pub(crate) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> Result<(Digest, Digest, String)> {
+/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its
+/// code.
+pub(crate) fn fingerprint(
+    settings: &RunSettings,
+    declaration: &Declaration,
+) -> Result<(Digest, Digest, String)> {
     let texts = Texts::of(settings, declaration)?;
     let code_version = CodeVersion::todays(&settings.declarations, declaration).to_string();
-    Ok((Digest::of(texts.declared.as_bytes()), Digest::of(texts.contracts.as_bytes()), code_version))
+    Ok((
+        Digest::of(texts.declared.as_bytes()),
+        Digest::of(texts.contracts.as_bytes()),
+        code_version,
+    ))
 }
 
 /// The texts of what is declared today for the pipelines of a release, by digest.
-pub(crate) fn declared_texts(settings: &RunSettings, manifest: &Manifest) -> Result<BTreeMap<Digest, String>> {
-    let pipeline_ids: BTreeSet<&str> = manifest.tasks.values().map(|entry| entry.pipeline_id.as_str()).collect();
+pub(crate) fn declared_texts(
+    settings: &RunSettings,
+    manifest: &Manifest,
+) -> Result<BTreeMap<Digest, String>> {
+    let pipeline_ids: BTreeSet<&str> = manifest
+        .tasks
+        .values()
+        .map(|entry| entry.pipeline_id.as_str())
+        .collect();
     let mut texts = BTreeMap::new();
-    for declaration in pipeline_ids.into_iter().filter_map(|pipeline_id| settings.declarations.pipelines.get(pipeline_id)) {
-        let Texts { declared, contracts } = Texts::of(settings, declaration)?;
+    for declaration in pipeline_ids
+        .into_iter()
+        .filter_map(|pipeline_id| settings.declarations.pipelines.get(pipeline_id))
+    {
+        let Texts {
+            declared,
+            contracts,
+        } = Texts::of(settings, declaration)?;
         texts.extend([declared, contracts].map(|text| (Digest::of(text.as_bytes()), text)));
     }
     Ok(texts)
@@ -86,9 +141,11 @@ pub(crate) fn declared_texts(settings: &RunSettings, manifest: &Manifest) -> Res
 
 /// How a build of a release is made again.
 pub(crate) struct MadeWith {
-    /// Those of the program, with the build's own declarations and contracts where its release keeps them.
+    /// Those of the program, with the build's own declarations and contracts where its release
+    /// keeps them.
     pub(crate) settings: RunSettings,
-    /// Why another outcome would say nothing of the release; none where the same code makes it again from the same.
+    /// Why another outcome would say nothing of the release; none where the same code makes it
+    /// again from the same.
     pub(crate) not_held: Option<String>,
     /// What the reader should know.
     pub(crate) notes: Vec<String>,
@@ -99,25 +156,56 @@ impl MadeWith {
     ///
     /// # Errors
     /// `Store`, when the release has lost it.
-    pub(crate) async fn of(settings: &RunSettings, manifest: &Manifest, entry: &TaskEntry) -> Result<Self> {
+    pub(crate) async fn of(
+        settings: &RunSettings,
+        manifest: &Manifest,
+        entry: &TaskEntry,
+    ) -> Result<Self> {
         if !manifest.carries_declarations_of(entry) {
             return Self::todays(settings, entry);
         }
-        let declared = settings.releases.text(&manifest.release_id, &entry.declaration_hash).await?;
-        let contracts = settings.releases.text(&manifest.release_id, &entry.contracts_hash).await?;
-        let own = match (Texts { declared, contracts }).read(entry) {
-            Ok((pipelines, contracts)) => Declarations { pipelines, contracts, files: settings.declarations.files.clone() },
+        let declared = settings
+            .releases
+            .text(&manifest.release_id, &entry.declaration_hash)
+            .await?;
+        let contracts = settings
+            .releases
+            .text(&manifest.release_id, &entry.contracts_hash)
+            .await?;
+        let own = match (Texts {
+            declared,
+            contracts,
+        })
+        .read(entry)
+        {
+            Ok((pipelines, contracts)) => Declarations {
+                pipelines,
+                contracts,
+                files: settings.declarations.files.clone(),
+            },
             Err(error) => {
-                let reason = format!("this program cannot read what it was made with ({error}); {}", who_can(entry));
-                return Ok(Self { settings: settings.clone(), not_held: Some(reason.clone()), notes: vec![reason] });
+                let reason = format!(
+                    "this program cannot read what it was made with ({error}); {}",
+                    who_can(entry)
+                );
+                return Ok(Self {
+                    settings: settings.clone(),
+                    not_held: Some(reason.clone()),
+                    notes: vec![reason],
+                });
             }
         };
         let not_held = other_code(&own, entry);
         let notes = not_held.clone().into_iter().collect();
-        Ok(Self { settings: settings.making_again(own), not_held, notes })
+        Ok(Self {
+            settings: settings.making_again(own),
+            not_held,
+            notes,
+        })
     }
 
-    /// The settings of a program that builds with the declarations of one release's build and the contracts of another's.
+    /// The settings of a program that builds with the declarations of one release's build and the
+    /// contracts of another's.
     ///
     /// # Errors
     /// `Store`, when a release has not kept them; `Config`, when this program cannot read them.
@@ -127,33 +215,65 @@ impl MadeWith {
         contracts: (&Manifest, &TaskEntry),
         entry: &TaskEntry,
     ) -> Result<RunSettings> {
-        let text = async |(manifest, of): (&Manifest, &TaskEntry), digest: &Digest| match manifest.carries_declarations_of(of) {
+        let text = async |(manifest, of): (&Manifest, &TaskEntry), digest: &Digest| match manifest
+            .carries_declarations_of(of)
+        {
             true => settings.releases.text(&manifest.release_id, digest).await,
-            false => Err(Error::store(format!("release {} does not carry its declarations and contracts", manifest.release_id))),
+            false => Err(Error::store(format!(
+                "release {} does not carry its declarations and contracts",
+                manifest.release_id
+            ))),
         };
-        let texts = Texts { declared: text(declared, &declared.1.declaration_hash).await?, contracts: text(contracts, &contracts.1.contracts_hash).await? };
-        let (pipelines, contracts) = texts.read(entry).map_err(|error| Error::config(format!("this program cannot read what it was made with ({error})")))?;
-        let own = Declarations { pipelines, contracts, files: settings.declarations.files.clone() };
+        let texts = Texts {
+            declared: text(declared, &declared.1.declaration_hash).await?,
+            contracts: text(contracts, &contracts.1.contracts_hash).await?,
+        };
+        let (pipelines, contracts) = texts.read(entry).map_err(|error| {
+            Error::config(format!(
+                "this program cannot read what it was made with ({error})"
+            ))
+        })?;
+        let own = Declarations {
+            pipelines,
+            contracts,
+            files: settings.declarations.files.clone(),
+        };
         Ok(settings.making_again(own))
     }
 
-    /// With what is declared today, because the release is of an earlier version, which kept nothing.
+    /// With what is declared today, because the release is of an earlier version, which kept
+    /// nothing.
     fn todays(settings: &RunSettings, entry: &TaskEntry) -> Result<Self> {
         let mut notes = vec!["the release does not carry its declarations and contracts; made again with those of this program".to_owned()];
         let Some(declaration) = settings.declarations.pipelines.get(&entry.pipeline_id) else {
-            let reason = format!("pipeline {} is no longer declared, and the release does not carry its declaration; {}", entry.pipeline_id, who_can(entry));
+            let reason = format!(
+                "pipeline {} is no longer declared, and the release does not carry its declaration; {}",
+                entry.pipeline_id,
+                who_can(entry)
+            );
             notes.push(reason.clone());
-            return Ok(Self { settings: settings.clone(), not_held: Some(reason), notes });
+            return Ok(Self {
+                settings: settings.clone(),
+                not_held: Some(reason),
+                notes,
+            });
         };
         let (declaration_hash, contracts_hash, _) = fingerprint(settings, declaration)?;
         let mut reasons = Vec::from_iter(other_code(&settings.declarations, entry));
-        for (is_changed, what) in [(declaration_hash != entry.declaration_hash, "declaration"), (contracts_hash != entry.contracts_hash, "contracts")] {
+        for (is_changed, what) in [
+            (declaration_hash != entry.declaration_hash, "declaration"),
+            (contracts_hash != entry.contracts_hash, "contracts"),
+        ] {
             if is_changed {
                 reasons.push(format!("the {what} of {} changed since", entry.pipeline_id));
             }
         }
         notes.extend(reasons.iter().cloned());
-        Ok(Self { settings: settings.clone(), not_held: (!reasons.is_empty()).then(|| reasons.join("; ")), notes })
+        Ok(Self {
+            settings: settings.clone(),
+            not_held: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            notes,
+        })
     }
 
     /// The declaration of the build; none where it is not known any more.
@@ -171,12 +291,18 @@ fn who_can(entry: &TaskEntry) -> String {
     format!("pubdata {} can", entry.program())
 }
 
-/// The contracts of a release's datasets, as its builds were made with them; today's where it does not keep them, or has lost them.
+/// The contracts of a release's datasets, as its builds were made with them; today's where it does
+/// not keep them, or has lost them.
 pub(crate) async fn contracts_of(settings: &RunSettings, manifest: &Manifest) -> Contracts {
     let mut contracts = settings.declarations.contracts.clone();
     for entry in manifest.tasks.values() {
         if let Ok(made) = MadeWith::of(settings, manifest, entry).await {
-            let of_release = made.settings.declarations.contracts.into_iter().filter(|(dataset_id, _)| manifest.datasets.contains_key(dataset_id));
+            let of_release = made
+                .settings
+                .declarations
+                .contracts
+                .into_iter()
+                .filter(|(dataset_id, _)| manifest.datasets.contains_key(dataset_id));
             contracts.extend(of_release);
         }
     }
@@ -202,13 +328,20 @@ mod tests {
             for source in value["source"].as_array_mut().unwrap() {
                 source["evidence"] = serde_json::json!({ "kind": "file", "seen": "1970-01" });
             }
-            let again: Declaration = serde_json::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", declaration.pipeline_id));
+            let again: Declaration = serde_json::from_value(value)
+                .unwrap_or_else(|error| panic!("{}: {error}", declaration.pipeline_id));
             assert_eq!(canonical_json(&again), text, "{}", declaration.pipeline_id);
         }
         for contract in declarations.contracts.values() {
             let text = serde_json::to_string(contract).unwrap();
-            let again: Contract = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", contract.dataset_id));
-            assert_eq!(serde_json::to_string(&again).unwrap(), text, "{}", contract.dataset_id);
+            let again: Contract = serde_json::from_str(&text)
+                .unwrap_or_else(|error| panic!("{}: {error}", contract.dataset_id));
+            assert_eq!(
+                serde_json::to_string(&again).unwrap(),
+                text,
+                "{}",
+                contract.dataset_id
+            );
         }
     }
 }

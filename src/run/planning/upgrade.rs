@@ -1,5 +1,5 @@
-//! What this version of the program does with a home that another one left: which formats it reads, what its next run builds again, and which releases it can
-//! still make again. Nothing is changed.
+//! What this version of the program does with a home that another one left: which formats it reads,
+//! what its next run builds again, and which releases it can still make again. Nothing is changed.
 
 use std::collections::BTreeMap;
 
@@ -62,12 +62,20 @@ impl UpgradeReport {
     /// A home of these formats.
     pub fn of_formats(home: &Home, formats: Vec<FormatReport>) -> Self {
         let home = home.root().display().to_string();
-        Self { program: env!("CARGO_PKG_VERSION"), home, formats, next_runs: BTreeMap::new(), releases: Vec::new() }
+        Self {
+            program: env!("CARGO_PKG_VERSION"),
+            home,
+            formats,
+            next_runs: BTreeMap::new(),
+            releases: Vec::new(),
+        }
     }
 
     /// Whether something there is of a newer program, and this one does not read it.
     pub fn is_refused(&self) -> bool {
-        self.formats.iter().any(|format| format.treatment == Treatment::Refused)
+        self.formats
+            .iter()
+            .any(|format| format.treatment == Treatment::Refused)
     }
 }
 
@@ -80,7 +88,9 @@ pub async fn upgrade(settings: &RunSettings, formats: Vec<FormatReport>) -> Resu
     for channel in settings.releases.channels().await? {
         if let Some(entry) = settings.releases.channel(&channel).await? {
             let manifest = settings.releases.manifest(&entry.release_id).await?;
-            report.next_runs.insert(channel, next_run(settings, &manifest)?);
+            report
+                .next_runs
+                .insert(channel, next_run(settings, &manifest)?);
         }
     }
     for id in settings.releases.list().await? {
@@ -89,21 +99,36 @@ pub async fn upgrade(settings: &RunSettings, formats: Vec<FormatReport>) -> Resu
             report.releases.push(kept(settings, manifest).await);
         }
     }
-    report.releases.sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
+    report
+        .releases
+        .sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
     Ok(report)
 }
 
 fn next_run(settings: &RunSettings, manifest: &Manifest) -> Result<NextRun> {
-    let mut next = NextRun { release_id: manifest.release_id.clone(), builds: manifest.tasks.len(), built_again: BTreeMap::new(), left_out: Vec::new() };
+    let mut next = NextRun {
+        release_id: manifest.release_id.clone(),
+        builds: manifest.tasks.len(),
+        built_again: BTreeMap::new(),
+        left_out: Vec::new(),
+    };
     for (task_id, entry) in &manifest.tasks {
-        let Some(declaration) = settings.declarations.pipelines.get(&entry.pipeline_id).filter(|declaration| !declaration.produces.is_empty()) else {
+        let Some(declaration) = settings
+            .declarations
+            .pipelines
+            .get(&entry.pipeline_id)
+            .filter(|declaration| !declaration.produces.is_empty())
+        else {
             next.left_out.push(task_id.clone());
             continue;
         };
         let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
         let mut reasons = Vec::new();
         if code_version != entry.code_version {
-            reasons.push(format!("code changed from {} to {code_version}", entry.code_version));
+            reasons.push(format!(
+                "code changed from {} to {code_version}",
+                entry.code_version
+            ));
         }
         if declaration_hash != entry.declaration_hash {
             reasons.push("declaration changed".to_owned());
@@ -125,6 +150,19 @@ async fn kept(settings: &RunSettings, manifest: Manifest) -> KeptRelease {
         can_be_made_again += usize::from(made.is_ok_and(|made| made.not_held.is_none()));
         without_declarations += usize::from(!manifest.carries_declarations_of(entry));
     }
-    let Manifest { release_id, published_at, pubdata_version, tasks, .. } = manifest;
-    KeptRelease { release_id, published_at, program: pubdata_version, builds: tasks.len(), can_be_made_again, without_declarations }
+    let Manifest {
+        release_id,
+        published_at,
+        pubdata_version,
+        tasks,
+        ..
+    } = manifest;
+    KeptRelease {
+        release_id,
+        published_at,
+        program: pubdata_version,
+        builds: tasks.len(),
+        can_be_made_again,
+        without_declarations,
+    }
 }

@@ -1,5 +1,6 @@
-//! Builds that read the files of other tasks, as links between permits and licenses do. They read the files that those tasks' own builds accepted: of a task
-//! whose build was refused, the files of its last good build.
+//! Builds that read the files of other tasks, as links between permits and licenses do. They read
+//! the files that those tasks' own builds accepted: of a task whose build was refused, the files of
+//! its last good build.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +18,17 @@ use pubdata_store::{Manifest, TaskEntry};
 pub(super) type Upstream<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 /// Returns the tasks whose files a build reads. Pipelines without tables have no task.
-pub(crate) fn upstream_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Result<Upstream<'a>> {
+pub(crate) fn upstream_of<'a>(
+    settings: &'a RunSettings,
+    declaration: &'a Declaration,
+) -> Result<Upstream<'a>> {
     let mut upstream = Upstream::new();
     for (owner, source) in sources_of(settings, declaration)? {
         if !std::ptr::eq(owner, declaration) && !owner.produces.is_empty() {
-            upstream.entry(&owner.pipeline_id).or_default().push(&source.source_id);
+            upstream
+                .entry(&owner.pipeline_id)
+                .or_default()
+                .push(&source.source_id);
         }
     }
     Ok(upstream)
@@ -48,31 +55,68 @@ pub(crate) struct OtherTasks<'a> {
 
 impl OtherTasks<'_> {
     /// Returns the files that a build reads of upstream tasks.
-    pub(super) fn accepted_files(&self, reader: &Declaration, upstream: &Upstream<'_>) -> Result<AcceptedFiles> {
+    pub(super) fn accepted_files(
+        &self,
+        reader: &Declaration,
+        upstream: &Upstream<'_>,
+    ) -> Result<AcceptedFiles> {
         let mut files = AcceptedFiles::default();
         for (pipeline_id, source_ids) in upstream {
             match self.accepted_build(reader, pipeline_id)? {
                 Some(build) => {
-                    let is_read = |input: &&Snapshot| source_ids.contains(&input.source_id.as_str());
-                    files.snapshots.extend(build.inputs.iter().filter(is_read).cloned());
+                    let is_read =
+                        |input: &&Snapshot| source_ids.contains(&input.source_id.as_str());
+                    files
+                        .snapshots
+                        .extend(build.inputs.iter().filter(is_read).cloned());
                 }
-                None => drop(files.lacking.insert((*pipeline_id).to_owned(), self.problem(pipeline_id))),
+                None => drop(
+                    files
+                        .lacking
+                        .insert((*pipeline_id).to_owned(), self.problem(pipeline_id)),
+                ),
             }
         }
         Ok(files)
     }
 
     /// Returns the build of this run, or the last good one.
-    fn accepted_build(&self, reader: &Declaration, pipeline_id: &str) -> Result<Option<&TaskEntry>> {
-        let is_buildable = |task: &&&PlannedTask| matches!(task.state, TaskState::Fresh | TaskState::Stale(_)) && !self.refused.contains(pipeline_id);
-        if let Some(entry) = self.planned.get(pipeline_id).filter(is_buildable).and_then(|task| task.entry.as_ref()) {
+    fn accepted_build(
+        &self,
+        reader: &Declaration,
+        pipeline_id: &str,
+    ) -> Result<Option<&TaskEntry>> {
+        let is_buildable = |task: &&&PlannedTask| {
+            matches!(task.state, TaskState::Fresh | TaskState::Stale(_))
+                && !self.refused.contains(pipeline_id)
+        };
+        if let Some(entry) = self
+            .planned
+            .get(pipeline_id)
+            .filter(is_buildable)
+            .and_then(|task| task.entry.as_ref())
+        {
             return Ok(Some(entry));
         }
-        let last = self.current.and_then(|current| current.tasks.get(pipeline_id).filter(|last| current.is_sample_build(last) == self.is_sample));
+        let last = self.current.and_then(|current| {
+            current
+                .tasks
+                .get(pipeline_id)
+                .filter(|last| current.is_sample_build(last) == self.is_sample)
+        });
         let Some(last) = last else { return Ok(None) };
-        // Tables are built again from the files: another declaration or other code would not make those that were accepted.
-        let todays = fingerprint(self.settings, &self.settings.declarations.pipelines[pipeline_id])?;
-        let is_same = todays == (last.declaration_hash, last.contracts_hash, last.code_version.clone());
+        // Tables are built again from the files: another declaration or other code would not make
+        // those that were accepted.
+        let todays = fingerprint(
+            self.settings,
+            &self.settings.declarations.pipelines[pipeline_id],
+        )?;
+        let is_same = todays
+            == (
+                last.declaration_hash,
+                last.contracts_hash,
+                last.code_version.clone(),
+            );
         let is_built_on = reader.builds_on.iter().any(|id| id == pipeline_id);
         Ok((is_same || !is_built_on).then_some(last))
     }
@@ -81,42 +125,128 @@ impl OtherTasks<'_> {
         let state = self.planned.get(pipeline_id).map(|task| &task.state);
         let is_source_missing = matches!(state, Some(TaskState::Blocked(problems)) if problems.iter().all(|problem| problem.is_source_missing));
         let message = match state {
-            Some(_) => format!("{pipeline_id}, whose files it reads, could not be built, and no earlier build of it can be used"),
-            None => format!("{pipeline_id}, whose files it reads, was last built from samples, or with another declaration or program"),
+            Some(_) => format!(
+                "{pipeline_id}, whose files it reads, could not be built, and no earlier build of it can be used"
+            ),
+            None => format!(
+                "{pipeline_id}, whose files it reads, was last built from samples, or with another declaration or program"
+            ),
         };
-        Problem { is_source_missing, message, next_step: Some(format!("see to {pipeline_id} first: `pubdata run {pipeline_id}`")) }
+        Problem {
+            is_source_missing,
+            message,
+            next_step: Some(format!(
+                "see to {pipeline_id} first: `pubdata run {pipeline_id}`"
+            )),
+        }
     }
 
-    /// Returns a planned task as it is to be built: the files of upstream tasks that were refused since are replaced.
+    /// Returns a planned task as it is to be built: the files of upstream tasks that were refused
+    /// since are replaced.
     pub(crate) fn settled(&self, task: &PlannedTask) -> Result<PlannedTask> {
         let declaration = &self.settings.declarations.pipelines[&task.pipeline_id];
         let mut refused = upstream_of(self.settings, declaration)?;
         refused.retain(|pipeline_id, _| self.refused.contains(*pipeline_id));
-        let Some(planned) = task.entry.as_ref().filter(|_| !refused.is_empty()) else { return Ok(task.clone()) };
+        let Some(planned) = task.entry.as_ref().filter(|_| !refused.is_empty()) else {
+            return Ok(task.clone());
+        };
         let files = self.accepted_files(declaration, &refused)?;
-        let is_refused = |input: &&Snapshot| refused.values().flatten().any(|source_id| *source_id == input.source_id);
-        let snapshots: Vec<Snapshot> = planned.inputs.iter().filter(|input| !is_refused(input)).cloned().chain(files.snapshots).collect();
-        let previous = self.current.and_then(|current| current.tasks.get(&task.task_id));
+        let is_refused = |input: &&Snapshot| {
+            refused
+                .values()
+                .flatten()
+                .any(|source_id| *source_id == input.source_id)
+        };
+        let snapshots: Vec<Snapshot> = planned
+            .inputs
+            .iter()
+            .filter(|input| !is_refused(input))
+            .cloned()
+            .chain(files.snapshots)
+            .collect();
+        let previous = self
+            .current
+            .and_then(|current| current.tasks.get(&task.task_id));
         let read = pipelines_of(self.settings, &snapshots);
-        let lacking: BTreeSet<&str> = declaration.builds_on.iter().map(String::as_str).filter(|pipeline_id| !read.contains(pipeline_id)).collect();
-        let spared = spared(self.settings, declaration, &lacking, previous.map_or(&[], |previous| &previous.inputs));
-        let problems: Vec<Problem> = files.lacking.iter().filter(|(id, _)| !spared.contains(id.as_str())).map(|(_, problem)| problem.clone()).collect();
+        let lacking: BTreeSet<&str> = declaration
+            .builds_on
+            .iter()
+            .map(String::as_str)
+            .filter(|pipeline_id| !read.contains(pipeline_id))
+            .collect();
+        let spared = spared(
+            self.settings,
+            declaration,
+            &lacking,
+            previous.map_or(&[], |previous| &previous.inputs),
+        );
+        let problems: Vec<Problem> = files
+            .lacking
+            .iter()
+            .filter(|(id, _)| !spared.contains(id.as_str()))
+            .map(|(_, problem)| problem.clone())
+            .collect();
         if !problems.is_empty() {
-            return Ok(PlannedTask { state: TaskState::Blocked(problems), entry: None, ..task.clone() });
+            return Ok(PlannedTask {
+                state: TaskState::Blocked(problems),
+                entry: None,
+                ..task.clone()
+            });
         }
-        let selected = Selected { task_id: task.task_id.clone(), declaration, partition: task.partition.clone() };
-        let entry = TaskEntry { findings: planned.findings.clone(), ..entry(self.settings, &selected, snapshots, Vec::new(), self.is_sample)? };
-        let reasons = reasons(&entry, previous, self.settings.is_forced, self.current, &self.settings.declarations.contracts);
-        let state = if reasons.is_empty() { TaskState::Fresh } else { TaskState::Stale(reasons) };
-        Ok(PlannedTask { state, entry: Some(entry), ..task.clone() })
+        let selected = Selected {
+            task_id: task.task_id.clone(),
+            declaration,
+            partition: task.partition.clone(),
+        };
+        let entry = TaskEntry {
+            findings: planned.findings.clone(),
+            ..entry(
+                self.settings,
+                &selected,
+                snapshots,
+                Vec::new(),
+                self.is_sample,
+            )?
+        };
+        let reasons = reasons(
+            &entry,
+            previous,
+            self.settings.is_forced,
+            self.current,
+            &self.settings.declarations.contracts,
+        );
+        let state = if reasons.is_empty() {
+            TaskState::Fresh
+        } else {
+            TaskState::Stale(reasons)
+        };
+        Ok(PlannedTask {
+            state,
+            entry: Some(entry),
+            ..task.clone()
+        })
     }
 }
 
-/// Returns the pipelines that a build does without: those it builds on, but for the first, as long as another is there. One that the last build was made
-/// from is needed: without it records would be gone that were there, and what was ambiguous would look clear.
-pub(super) fn spared<'d>(settings: &RunSettings, declaration: &'d Declaration, lacking: &BTreeSet<&str>, previous: &[Snapshot]) -> BTreeSet<&'d str> {
-    let mut others: BTreeSet<&str> = declaration.builds_on.iter().skip(1).map(String::as_str).collect();
-    if others.iter().all(|pipeline_id| lacking.contains(pipeline_id)) {
+/// Returns the pipelines that a build does without: those it builds on, but for the first, as long
+/// as another is there. One that the last build was made from is needed: without it records would
+/// be gone that were there, and what was ambiguous would look clear.
+pub(super) fn spared<'d>(
+    settings: &RunSettings,
+    declaration: &'d Declaration,
+    lacking: &BTreeSet<&str>,
+    previous: &[Snapshot],
+) -> BTreeSet<&'d str> {
+    let mut others: BTreeSet<&str> = declaration
+        .builds_on
+        .iter()
+        .skip(1)
+        .map(String::as_str)
+        .collect();
+    if others
+        .iter()
+        .all(|pipeline_id| lacking.contains(pipeline_id))
+    {
         return BTreeSet::new();
     }
     let before = pipelines_of(settings, previous);
@@ -126,5 +256,9 @@ pub(super) fn spared<'d>(settings: &RunSettings, declaration: &'d Declaration, l
 
 /// Returns the pipelines that declare the sources of snapshots.
 fn pipelines_of<'a>(settings: &'a RunSettings, snapshots: &[Snapshot]) -> BTreeSet<&'a str> {
-    snapshots.iter().filter_map(|snapshot| settings.declarations.source(&snapshot.source_id)).map(|(owner, _)| owner.pipeline_id.as_str()).collect()
+    snapshots
+        .iter()
+        .filter_map(|snapshot| settings.declarations.source(&snapshot.source_id))
+        .map(|(owner, _)| owner.pipeline_id.as_str())
+        .collect()
 }

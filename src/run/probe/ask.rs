@@ -1,4 +1,5 @@
-//! Asks for the beginning of every file of the tasks, each file once however many tasks read it, with the hosts in turns.
+//! Asks for the beginning of every file of the tasks, each file once however many tasks read it,
+//! with the hosts in turns.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +19,31 @@ use pubdata_fetch::{Head, Piece};
 const CONCURRENT_FILES: usize = 48;
 
 /// The selected tasks; of a pipeline with partitions the newest that the publisher has.
-pub(super) async fn newest_partitions<'d>(context: &'d ProbeContext<'_>) -> Result<Vec<Foreseen<'d>>> {
+pub(super) async fn newest_partitions<'d>(
+    context: &'d ProbeContext<'_>,
+) -> Result<Vec<Foreseen<'d>>> {
     let run = &context.run;
     let mut by_pipeline: Vec<Vec<Selected<'_>>> = Vec::new();
-    for task in selected(&run.declarations, &run.chosen, &run.selectors, run.fetch.clock.now())? {
-        match by_pipeline.last_mut().filter(|tasks| tasks[0].declaration.pipeline_id == task.declaration.pipeline_id) {
+    for task in selected(
+        &run.declarations,
+        &run.chosen,
+        &run.selectors,
+        run.fetch.clock.now(),
+    )? {
+        match by_pipeline
+            .last_mut()
+            .filter(|tasks| tasks[0].declaration.pipeline_id == task.declaration.pipeline_id)
+        {
             Some(tasks) => tasks.push(task),
             None => by_pipeline.push(vec![task]),
         }
     }
     let mut newest = Vec::new();
     for partitions in by_pipeline {
-        let mut candidates: Vec<Foreseen<'_>> = partitions.into_iter().map(|task| Foreseen::new(run, task)).collect::<Result<_>>()?;
+        let mut candidates: Vec<Foreseen<'_>> = partitions
+            .into_iter()
+            .map(|task| Foreseen::new(run, task))
+            .collect::<Result<_>>()?;
         while let Some(candidate) = candidates.pop() {
             if candidates.is_empty() || is_published(context, &candidate).await? {
                 newest.push(candidate);
@@ -45,25 +59,56 @@ async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result
     if task.partition.is_none() {
         return Ok(true);
     }
-    let own = task.sources.iter().find(|(owner, source)| owner.pipeline_id == task.declaration.pipeline_id && source.required && source.listing.is_none());
-    let Some((owner, source)) = own else { return Ok(true) };
-    let Some(address) = task.addresses(&context.run, owner, source)?.into_iter().flatten().next() else { return Ok(true) };
-    Ok(!matches!(context.fetcher.head(&address.request, Piece::Start(1)).await?, Head::Absent { .. }))
+    let own = task.sources.iter().find(|(owner, source)| {
+        owner.pipeline_id == task.declaration.pipeline_id
+            && source.required
+            && source.listing.is_none()
+    });
+    let Some((owner, source)) = own else {
+        return Ok(true);
+    };
+    let Some(address) = task
+        .addresses(&context.run, owner, source)?
+        .into_iter()
+        .flatten()
+        .next()
+    else {
+        return Ok(true);
+    };
+    Ok(!matches!(
+        context
+            .fetcher
+            .head(&address.request, Piece::Start(1))
+            .await?,
+        Head::Absent { .. }
+    ))
 }
 
 /// Asks for the head of every file of the tasks, each once.
-pub(super) async fn ask<'a>(context: &'a ProbeContext<'_>, tasks: &[Foreseen<'a>]) -> Result<Vec<Asked<'a>>> {
+pub(super) async fn ask<'a>(
+    context: &'a ProbeContext<'_>,
+    tasks: &[Foreseen<'a>],
+) -> Result<Vec<Asked<'a>>> {
     let mut asked = Vec::new();
     // By source and first address: a source that several tasks read is asked for once.
     let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
     let mut add = |row: Vec<Address<'a>>| {
         if let Some(first) = row.first() {
-            rows.insert((first.source.source_id.clone(), first.request.url.clone()), row);
+            rows.insert(
+                (first.source.source_id.clone(), first.request.url.clone()),
+                row,
+            );
         }
     };
     for task in tasks {
-        for (owner, source) in task.sources.iter().filter(|(_, source)| source.listing.is_none()) {
-            task.addresses(&context.run, owner, source)?.into_iter().for_each(&mut add);
+        for (owner, source) in task
+            .sources
+            .iter()
+            .filter(|(_, source)| source.listing.is_none())
+        {
+            task.addresses(&context.run, owner, source)?
+                .into_iter()
+                .for_each(&mut add);
         }
     }
     let pages = read_pages(context, tasks).await?;
@@ -74,31 +119,52 @@ pub(super) async fn ask<'a>(context: &'a ProbeContext<'_>, tasks: &[Foreseen<'a>
     context.observer.fetching(rows.len());
     // Neighbours in the list are of one host: in turns, every host is asked from the beginning.
     let rows = in_turns(rows.into_values().collect());
-    let examined: Vec<Result<Option<Asked<'a>>>> =
-        stream::iter(rows).map(async |row| ask_row(context, row).await).buffer_unordered(CONCURRENT_FILES).collect().await;
+    let examined: Vec<Result<Option<Asked<'a>>>> = stream::iter(rows)
+        .map(async |row| ask_row(context, row).await)
+        .buffer_unordered(CONCURRENT_FILES)
+        .collect()
+        .await;
     for result in examined {
         asked.extend(result?);
     }
-    asked.sort_by(|a, b| (&a.address.source.source_id, &a.address.request.url).cmp(&(&b.address.source.source_id, &b.address.request.url)));
+    asked.sort_by(|a, b| {
+        (&a.address.source.source_id, &a.address.request.url)
+            .cmp(&(&b.address.source.source_id, &b.address.request.url))
+    });
     Ok(asked)
 }
 
 /// Asks for the addresses of a row one after the other, until one has a file.
-async fn ask_row<'a>(context: &ProbeContext<'_>, row: Vec<Address<'a>>) -> Result<Option<Asked<'a>>> {
+async fn ask_row<'a>(
+    context: &ProbeContext<'_>,
+    row: Vec<Address<'a>>,
+) -> Result<Option<Asked<'a>>> {
     let mut absent = None;
     for address in row {
         let examined = examine(context, &address).await?;
         let (examined, stand_in) = stand_in::of(context, &address, examined).await?;
         let verdict = examined.verdict();
         let is_absent = verdict == Verdict::Absent && stand_in.is_none();
-        let asked = Asked { address, role: Role::File, examined, stand_in };
+        let asked = Asked {
+            address,
+            role: Role::File,
+            examined,
+            stand_in,
+        };
         if !is_absent {
-            context.observer.fetched(&asked.address.request.url, verdict.word());
+            context
+                .observer
+                .fetched(&asked.address.request.url, verdict.word());
             return Ok(Some(asked));
         }
         absent = absent.or(Some(asked));
     }
-    context.observer.fetched(absent.as_ref().map_or("", |asked| asked.address.request.url.as_str()), Verdict::Absent.word());
+    context.observer.fetched(
+        absent
+            .as_ref()
+            .map_or("", |asked| asked.address.request.url.as_str()),
+        Verdict::Absent.word(),
+    );
     Ok::<_, Error>(absent)
 }
 
@@ -107,7 +173,13 @@ fn in_turns(rows: Vec<Vec<Address<'_>>>) -> Vec<Vec<Address<'_>>> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut turns: Vec<(usize, Vec<Address<'_>>)> = Vec::new();
     for row in rows {
-        let host = row[0].request.url.split('/').nth(2).unwrap_or_default().to_owned();
+        let host = row[0]
+            .request
+            .url
+            .split('/')
+            .nth(2)
+            .unwrap_or_default()
+            .to_owned();
         let turn = seen.entry(host).or_default();
         *turn += 1;
         turns.push((*turn, row));

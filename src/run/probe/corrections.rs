@@ -1,4 +1,5 @@
-//! Gathers the changes of declarations that the files suggest, and tries them in another night on the same samples.
+//! Gathers the changes of declarations that the files suggest, and tries them in another night on
+//! the same samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +22,12 @@ use pubdata_store::Snapshots;
 pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
 
 /// The changes of declarations that what came suggests.
-pub(super) fn edits(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], asked: &[Asked<'_>], foresights: &[Foresight]) -> Result<Edits> {
+pub(super) fn edits(
+    context: &ProbeContext<'_>,
+    tasks: &[Foreseen<'_>],
+    asked: &[Asked<'_>],
+    foresights: &[Foresight],
+) -> Result<Edits> {
     let mut edits = Edits::new();
     let mut add = |pipeline_id: &str, new: Vec<Edit>| {
         for edit in new {
@@ -32,18 +38,39 @@ pub(super) fn edits(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], asked: &
         }
     };
     for asked in asked {
-        let Some((owner, _)) = context.given.declarations.source(&asked.address.source.source_id) else { continue };
+        let Some((owner, _)) = context
+            .given
+            .declarations
+            .source(&asked.address.source.source_id)
+        else {
+            continue;
+        };
         if let Some(location) = &asked.examined.location {
-            add(&owner.pipeline_id, suggest::moved(&asked.address, location).into_iter().collect());
+            add(
+                &owner.pipeline_id,
+                suggest::moved(&asked.address, location)
+                    .into_iter()
+                    .collect(),
+            );
         }
         if !asked.examined.header.missing.is_empty() || !asked.examined.header.new.is_empty() {
             let (now, last) = cells(context, asked)?;
-            add(&owner.pipeline_id, suggest::columns(owner, &asked.address, &asked.examined, &now, &last));
+            add(
+                &owner.pipeline_id,
+                suggest::columns(owner, &asked.address, &asked.examined, &now, &last),
+            );
         }
     }
     for (task, foresight) in tasks.iter().zip(foresights) {
         if let Some(night) = &foresight.night {
-            add(&task.declaration.pipeline_id, suggest::words(&context.given.declarations.contracts, task.declaration, &unknown_values(night)));
+            add(
+                &task.declaration.pipeline_id,
+                suggest::words(
+                    &context.given.declarations.contracts,
+                    task.declaration,
+                    &unknown_values(night),
+                ),
+            );
         }
     }
     edits.retain(|_, edits| !edits.is_empty());
@@ -63,48 +90,117 @@ pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<Declarati
 fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)> {
     let (address, examined) = (&asked.address, &asked.examined);
     let recorded = recorded_url(&address.request.url)?;
-    let path = context.temporary.mirror().join(sample_path(&address.request.url)?);
-    let new: Vec<(String, Vec<String>)> = examined.header.new.iter().map(|name| (name.clone(), vec![name.clone()])).collect();
+    let path = context
+        .temporary
+        .mirror()
+        .join(sample_path(&address.request.url)?);
+    let new: Vec<(String, Vec<String>)> = examined
+        .header
+        .new
+        .iter()
+        .map(|name| (name.clone(), vec![name.clone()]))
+        .collect();
     // Values only help to choose: where they cannot be read, names do.
-    let now = values::of_file(address, &path, examined.sample.clone().flatten().as_deref(), &new, &examined.columns).unwrap_or_default();
-    // The file of the release is as declared; that of the last night may be the one that blocked it.
-    let of_release = context.given.published.iter().flat_map(|manifest| manifest.tasks.values()).flat_map(|task| &task.inputs);
+    let now = values::of_file(
+        address,
+        &path,
+        examined.sample.clone().flatten().as_deref(),
+        &new,
+        &examined.columns,
+    )
+    .unwrap_or_default();
+    // The file of the release is as declared; that of the last night may be the one that blocked
+    // it.
+    let of_release = context
+        .given
+        .published
+        .iter()
+        .flat_map(|manifest| manifest.tasks.values())
+        .flat_map(|task| &task.inputs);
     let of_source = of_release.filter(|input| input.source_id == address.source.source_id);
-    let of_release = of_source.max_by_key(|input| (input.url == recorded, &input.source_date)).cloned();
+    let of_release = of_source
+        .max_by_key(|input| (input.url == recorded, &input.source_date))
+        .cloned();
     let of_url = |snapshots: &Snapshots| snapshots.known(&address.source.source_id, &recorded);
-    let known = context.snapshots.as_ref().and_then(|snapshots| Some((snapshots, of_release.or_else(|| of_url(snapshots))?)));
-    let last = known.and_then(|(snapshots, snapshot)| last(asked, &snapshots.path(&snapshot)).ok()).unwrap_or_default();
+    let known = context
+        .snapshots
+        .as_ref()
+        .and_then(|snapshots| Some((snapshots, of_release.or_else(|| of_url(snapshots))?)));
+    let last = known
+        .and_then(|(snapshots, snapshot)| last(asked, &snapshots.path(&snapshot)).ok())
+        .unwrap_or_default();
     Ok((now, last))
 }
 
 fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
     let (address, examined) = (&asked.address, &asked.examined);
-    let pattern = address.source.member.as_deref().map(|pattern| expand(pattern, &address.request.keys)).transpose()?;
-    let member = pattern.map(|pattern| pubdata_build::decode::member_name(path, &pattern)).transpose()?;
+    let pattern = address
+        .source
+        .member
+        .as_deref()
+        .map(|pattern| expand(pattern, &address.request.keys))
+        .transpose()?;
+    let member = pattern
+        .map(|pattern| pubdata_build::decode::member_name(path, &pattern))
+        .transpose()?;
     let columns = columns_of(address, path, member.as_deref())?;
-    let missing: Vec<(String, Vec<String>)> = examined.missing.iter().map(|column| (column.clone(), address.source.columns[column].clone())).collect();
-    let cells = if missing.is_empty() { Cells::new() } else { values::of_file(address, path, member.as_deref(), &missing, &columns)? };
+    let missing: Vec<(String, Vec<String>)> = examined
+        .missing
+        .iter()
+        .map(|column| (column.clone(), address.source.columns[column].clone()))
+        .collect();
+    let cells = if missing.is_empty() {
+        Cells::new()
+    } else {
+        values::of_file(address, path, member.as_deref(), &missing, &columns)?
+    };
     Ok(Last { columns, cells })
 }
 
-/// Runs the nights of changed declarations, and says what became of each of their tasks, and why it would still not be built.
-pub(super) async fn try_out(nights: &Nights<'_, '_>, suggested: &DeclarationFiles, tasks: &[Foreseen<'_>], edits: &Edits) -> Result<Tried> {
+/// Runs the nights of changed declarations, and says what became of each of their tasks, and why it
+/// would still not be built.
+pub(super) async fn try_out(
+    nights: &Nights<'_, '_>,
+    suggested: &DeclarationFiles,
+    tasks: &[Foreseen<'_>],
+    edits: &Edits,
+) -> Result<Tried> {
     let mut tried = BTreeMap::new();
     if edits.is_empty() {
         return Ok(tried);
     }
     let declarations = Declarations::load(suggested.clone())?;
-    let is_moved = |pipeline_id: &String| edits[pipeline_id].iter().any(|edit| matches!(edit, Edit::Url { .. } | Edit::Redirect { .. }));
+    let is_moved = |pipeline_id: &String| {
+        edits[pipeline_id]
+            .iter()
+            .any(|edit| matches!(edit, Edit::Url { .. } | Edit::Redirect { .. }))
+    };
     for task in tasks {
-        let owners: BTreeSet<&String> = task.sources.iter().map(|(owner, _)| &owner.pipeline_id).chain([&task.declaration.pipeline_id]).collect();
-        let changed: Vec<&String> = owners.into_iter().filter(|owner| edits.contains_key(*owner)).collect();
+        let owners: BTreeSet<&String> = task
+            .sources
+            .iter()
+            .map(|(owner, _)| &owner.pipeline_id)
+            .chain([&task.declaration.pipeline_id])
+            .collect();
+        let changed: Vec<&String> = owners
+            .into_iter()
+            .filter(|owner| edits.contains_key(*owner))
+            .collect();
         // Of a file that has moved there is no sample: the new address is for the next probe.
         if changed.is_empty() || changed.into_iter().any(is_moved) {
             continue;
         }
         let foresight = nights.foresee(&declarations, task).await?;
         if foresight.not_sampled.is_none() {
-            tried.insert(task.task_id.clone(), (foresight.end.would(nights.context.last_build(&task.task_id)), foresight.reasons));
+            tried.insert(
+                task.task_id.clone(),
+                (
+                    foresight
+                        .end
+                        .would(nights.context.last_build(&task.task_id)),
+                    foresight.reasons,
+                ),
+            );
         }
     }
     Ok(tried)

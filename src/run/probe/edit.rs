@@ -1,5 +1,5 @@
-//! Changes of a declaration, put into its TOML so that comments, order and all other lines stay. A change that was guessed says so beside
-//! it.
+//! Changes of a declaration, put into its TOML so that comments, order and all other lines stay. A
+//! change that was guessed says so beside it.
 
 use std::collections::BTreeMap;
 
@@ -55,12 +55,14 @@ pub(super) enum Edit {
 }
 
 impl Edit {
-    /// Whether a change is of a source; one of the settings is told with the pipeline's first source.
+    /// Whether a change is of a source; one of the settings is told with the pipeline's first
+    /// source.
     pub(super) fn is_of(&self, id: &str, is_first: bool) -> bool {
         match self {
-            Self::Alternative { source_id, .. } | Self::Ignore { source_id, .. } | Self::Url { source_id, .. } | Self::Redirect { source_id, .. } => {
-                source_id == id
-            }
+            Self::Alternative { source_id, .. }
+            | Self::Ignore { source_id, .. }
+            | Self::Url { source_id, .. }
+            | Self::Redirect { source_id, .. } => source_id == id,
             Self::Word { .. } => is_first,
         }
     }
@@ -77,12 +79,21 @@ impl Edit {
                 };
                 Some(format!("guessed: `{name}` has {by}"))
             }
-            Self::Word { like, word, likeness, .. } => {
+            Self::Word {
+                like,
+                word,
+                likeness,
+                ..
+            } => {
                 let how = match likeness {
                     Likeness::Spelling => "is another spelling of",
                     Likeness::Part => "begins or ends with",
                 };
-                Some(format!("guessed: `{}` {how} `{}`", one_line(word), one_line(like)))
+                Some(format!(
+                    "guessed: `{}` {how} `{}`",
+                    one_line(word),
+                    one_line(like)
+                ))
             }
             Self::Ignore { .. } | Self::Url { .. } | Self::Redirect { .. } => None,
         }
@@ -93,11 +104,19 @@ impl Edit {
 ///
 /// # Errors
 /// `Config`, when the file is no declaration with that source or table.
-pub(super) fn apply(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) -> Result<DeclarationFiles> {
+pub(super) fn apply(
+    files: &DeclarationFiles,
+    pipeline_id: &str,
+    edits: &[Edit],
+) -> Result<DeclarationFiles> {
     let file = file_of(pipeline_id);
     let mut document = document(files, &file)?;
     for edit in edits {
-        put(&mut document, edit).ok_or_else(|| Error::config(format!("{file}: there is no place for a suggestion ({edit:?})")))?;
+        put(&mut document, edit).ok_or_else(|| {
+            Error::config(format!(
+                "{file}: there is no place for a suggestion ({edit:?})"
+            ))
+        })?;
     }
     Ok(files.with(&[(&file, &document.to_string())]))
 }
@@ -112,20 +131,33 @@ pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) 
     // Each place once, in the order of the changes.
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     for edit in edits {
-        let (place, line) = shown(&document, edit).ok_or_else(|| Error::config(format!("{file}: a suggestion cannot be shown ({edit:?})")))?;
+        let (place, line) = shown(&document, edit).ok_or_else(|| {
+            Error::config(format!("{file}: a suggestion cannot be shown ({edit:?})"))
+        })?;
         match places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, lines)) if lines.contains(&line) => {}
             Some((_, lines)) => lines.push(line),
             None => places.push((place, vec![line])),
         }
     }
-    let texts: Vec<String> = places.into_iter().map(|(place, lines)| format!("{place}\n{}", lines.join("\n"))).collect();
+    let texts: Vec<String> = places
+        .into_iter()
+        .map(|(place, lines)| format!("{place}\n{}", lines.join("\n")))
+        .collect();
     Ok(format!("# {file}\n{}\n", texts.join("\n")))
 }
 
 /// A word as it can stand in a comment.
 fn one_line(word: &str) -> String {
-    word.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    word.chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect()
 }
 
 fn file_of(pipeline_id: &str) -> String {
@@ -133,29 +165,60 @@ fn file_of(pipeline_id: &str) -> String {
 }
 
 fn document(files: &DeclarationFiles, file: &str) -> Result<DocumentMut> {
-    let text = files.read(file).ok_or_else(|| Error::config(format!("there is no file {file}")))?;
-    String::from_utf8_lossy(text).parse().map_err(|error| Error::config(format!("{file}: {error}")))
+    let text = files
+        .read(file)
+        .ok_or_else(|| Error::config(format!("there is no file {file}")))?;
+    String::from_utf8_lossy(text)
+        .parse()
+        .map_err(|error| Error::config(format!("{file}: {error}")))
 }
 
 fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
     match edit {
-        Edit::Alternative { source_id, column, name, .. } => {
+        Edit::Alternative {
+            source_id,
+            column,
+            name,
+            ..
+        } => {
             let columns = source(document, source_id)?.get_mut("columns")?;
-            add(columns.as_table_like_mut()?.get_mut(column)?.as_array_mut()?, name);
+            add(
+                columns
+                    .as_table_like_mut()?
+                    .get_mut(column)?
+                    .as_array_mut()?,
+                name,
+            );
             // A table on one line has room for a comment behind it only.
-            let commented = if columns.is_value() { columns } else { columns.get_mut(column)? };
+            let commented = if columns.is_value() {
+                columns
+            } else {
+                columns.get_mut(column)?
+            };
             comment(commented.as_value_mut()?, edit);
         }
-        Edit::Ignore { source_id, name } => add(list(source(document, source_id)?, "ignore")?, name),
-        Edit::Redirect { source_id, host } => add(list(source(document, source_id)?, "redirects")?, host),
+        Edit::Ignore { source_id, name } => {
+            add(list(source(document, source_id)?, "ignore")?, name)
+        }
+        Edit::Redirect { source_id, host } => {
+            add(list(source(document, source_id)?, "redirects")?, host)
+        }
         Edit::Url { source_id, url } => {
-            let entry = source(document, source_id)?.get_mut("url")?.as_value_mut()?;
+            let entry = source(document, source_id)?
+                .get_mut("url")?
+                .as_value_mut()?;
             let decor = entry.decor().clone();
             *entry = Value::from(url.as_str());
             *entry.decor_mut() = decor;
         }
-        Edit::Word { table, word, value, .. } => {
-            let table = document.get_mut("settings")?.as_table_like_mut()?.entry(table).or_insert_with(|| Item::Table(Table::new()));
+        Edit::Word {
+            table, word, value, ..
+        } => {
+            let table = document
+                .get_mut("settings")?
+                .as_table_like_mut()?
+                .entry(table)
+                .or_insert_with(|| Item::Table(Table::new()));
             let is_inline = table.is_value();
             let mut value: Value = value.to_string().parse().ok()?;
             if !is_inline {
@@ -170,19 +233,33 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
 /// Says behind a value by what its change was guessed.
 fn comment(value: &mut Value, edit: &Edit) {
     let Some(guess) = edit.guess() else { return };
-    let known = value.decor().suffix().and_then(|suffix| suffix.as_str()).unwrap_or_default().trim_end();
-    let joined = if known.is_empty() { format!(" # {guess}") } else { format!("{known}; {guess}") };
+    let known = value
+        .decor()
+        .suffix()
+        .and_then(|suffix| suffix.as_str())
+        .unwrap_or_default()
+        .trim_end();
+    let joined = if known.is_empty() {
+        format!(" # {guess}")
+    } else {
+        format!("{known}; {guess}")
+    };
     value.decor_mut().set_suffix(joined);
 }
 
 fn source<'d>(document: &'d mut DocumentMut, source_id: &str) -> Option<&'d mut Table> {
     let sources = document.get_mut("source")?.as_array_of_tables_mut()?;
-    sources.iter_mut().find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
+    sources
+        .iter_mut()
+        .find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
 }
 
 /// The list of a key, which is made when it is not there.
 fn list<'d>(source: &'d mut Table, key: &str) -> Option<&'d mut Array> {
-    source.entry(key).or_insert_with(|| Item::Value(Value::Array(Array::new()))).as_array_mut()
+    source
+        .entry(key)
+        .or_insert_with(|| Item::Value(Value::Array(Array::new())))
+        .as_array_mut()
 }
 
 fn add(list: &mut Array, name: &str) {
@@ -196,33 +273,66 @@ fn shown(document: &DocumentMut, edit: &Edit) -> Option<(String, String)> {
     let of_source = |source_id: &str| format!("[[source]]  # {source_id}");
     let source = |source_id: &str| {
         let sources = document.get("source")?.as_array_of_tables()?;
-        sources.iter().find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
+        sources
+            .iter()
+            .find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
     };
-    let guess = edit.guess().map(|guess| format!("# {guess}\n")).unwrap_or_default();
+    let guess = edit
+        .guess()
+        .map(|guess| format!("# {guess}\n"))
+        .unwrap_or_default();
     let line = |name: &str, item: &Item| {
         let mut value = item.as_value()?.clone();
         value.decor_mut().clear();
         Some(format!("{guess}{name} = {value}"))
     };
     Some(match edit {
-        Edit::Alternative { source_id, column, .. } => {
+        Edit::Alternative {
+            source_id, column, ..
+        } => {
             let columns: &dyn TableLike = source(source_id)?.get("columns")?.as_table_like()?;
-            (of_source(source_id), line(&format!("columns.{}", key(column)), columns.get(column)?)?)
+            (
+                of_source(source_id),
+                line(&format!("columns.{}", key(column)), columns.get(column)?)?,
+            )
         }
-        Edit::Ignore { source_id, .. } => (of_source(source_id), line("ignore", source(source_id)?.get("ignore")?)?),
-        Edit::Redirect { source_id, .. } => (of_source(source_id), line("redirects", source(source_id)?.get("redirects")?)?),
-        Edit::Url { source_id, .. } => (of_source(source_id), line("url", source(source_id)?.get("url")?)?),
+        Edit::Ignore { source_id, .. } => (
+            of_source(source_id),
+            line("ignore", source(source_id)?.get("ignore")?)?,
+        ),
+        Edit::Redirect { source_id, .. } => (
+            of_source(source_id),
+            line("redirects", source(source_id)?.get("redirects")?)?,
+        ),
+        Edit::Url { source_id, .. } => (
+            of_source(source_id),
+            line("url", source(source_id)?.get("url")?)?,
+        ),
         Edit::Word { table, word, .. } => {
-            let words = document.get("settings")?.as_table_like()?.get(table)?.as_table_like()?;
-            (format!("[settings.{}]", key(table)), line(&key(word), words.get(word)?)?)
+            let words = document
+                .get("settings")?
+                .as_table_like()?
+                .get(table)?
+                .as_table_like()?;
+            (
+                format!("[settings.{}]", key(table)),
+                line(&key(word), words.get(word)?)?,
+            )
         }
     })
 }
 
 /// A key as TOML writes it.
 fn key(name: &str) -> String {
-    let is_bare = !name.is_empty() && name.chars().all(|character| character.is_ascii_alphanumeric() || "_-".contains(character));
-    if is_bare { name.to_owned() } else { Value::from(name).to_string() }
+    let is_bare = !name.is_empty()
+        && name
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || "_-".contains(character));
+    if is_bare {
+        name.to_owned()
+    } else {
+        Value::from(name).to_string()
+    }
 }
 
 /// Changes by pipeline.
@@ -258,12 +368,32 @@ ignore = [
     fn edits() -> Vec<Edit> {
         let source_id = || "a.b".to_owned();
         vec![
-            Edit::Alternative { source_id: source_id(), column: "number".to_owned(), name: "permit no".to_owned(), rule: Rule::SimilarName },
-            Edit::Ignore { source_id: source_id(), name: "z".to_owned() },
-            Edit::Ignore { source_id: source_id(), name: "x".to_owned() },
-            Edit::Ignore { source_id: "a.other".to_owned(), name: "w".to_owned() },
-            Edit::Url { source_id: source_id(), url: "https://example.com/{year}.csv".to_owned() },
-            Edit::Redirect { source_id: source_id(), host: "files.example.com".to_owned() },
+            Edit::Alternative {
+                source_id: source_id(),
+                column: "number".to_owned(),
+                name: "permit no".to_owned(),
+                rule: Rule::SimilarName,
+            },
+            Edit::Ignore {
+                source_id: source_id(),
+                name: "z".to_owned(),
+            },
+            Edit::Ignore {
+                source_id: source_id(),
+                name: "x".to_owned(),
+            },
+            Edit::Ignore {
+                source_id: "a.other".to_owned(),
+                name: "w".to_owned(),
+            },
+            Edit::Url {
+                source_id: source_id(),
+                url: "https://example.com/{year}.csv".to_owned(),
+            },
+            Edit::Redirect {
+                source_id: source_id(),
+                host: "files.example.com".to_owned(),
+            },
             Edit::Word {
                 table: "status".to_owned(),
                 word: "ISSUED.".to_owned(),
@@ -289,25 +419,53 @@ ignore = [
     fn changes_leave_the_rest_of_a_declaration_as_it_is() {
         let changed = apply(&files(), "a.b", &edits()).unwrap();
         let text = String::from_utf8(changed.read("pipelines/a/b.toml").unwrap().to_vec()).unwrap();
-        let guesses = ["] } # guessed: `permit no` has a similar name\n", "\"active\" # guessed: `ISSUED.` is another spelling of `Issued`\n"];
-        for kept in ["# A list.", "# since 2020", "# until 2019", "# Not used.", "# as printed"].into_iter().chain(guesses) {
+        let guesses = [
+            "] } # guessed: `permit no` has a similar name\n",
+            "\"active\" # guessed: `ISSUED.` is another spelling of `Issued`\n",
+        ];
+        for kept in [
+            "# A list.",
+            "# since 2020",
+            "# until 2019",
+            "# Not used.",
+            "# as printed",
+        ]
+        .into_iter()
+        .chain(guesses)
+        {
             assert!(text.contains(kept), "{kept}: {text}");
         }
         let table: toml::Table = text.parse().unwrap();
         let source = &table["source"][1];
-        assert_eq!(source["columns"]["number"].to_string(), r#"["num", "permit no"]"#);
+        assert_eq!(
+            source["columns"]["number"].to_string(),
+            r#"["num", "permit no"]"#
+        );
         assert_eq!(source["ignore"].to_string(), r#"["x", "y", "z"]"#);
-        assert_eq!(source["url"].as_str(), Some("https://example.com/{year}.csv"));
+        assert_eq!(
+            source["url"].as_str(),
+            Some("https://example.com/{year}.csv")
+        );
         assert_eq!(source["redirects"].to_string(), r#"["files.example.com"]"#);
         assert_eq!(table["source"][0]["ignore"].to_string(), r#"["w"]"#);
-        assert_eq!(table["settings"]["status"]["ISSUED."].as_str(), Some("active"));
-        assert_eq!(table["settings"]["work_class"]["New Building"].as_str(), Some("new"), "a table that the list did not have");
+        assert_eq!(
+            table["settings"]["status"]["ISSUED."].as_str(),
+            Some("active")
+        );
+        assert_eq!(
+            table["settings"]["work_class"]["New Building"].as_str(),
+            Some("new"),
+            "a table that the list did not have"
+        );
     }
 
     #[test]
     fn changes_are_shown_as_toml_that_can_be_read() {
         let shown = show(&files(), "a.b", &edits()).unwrap();
-        assert!(shown.starts_with("# pipelines/a/b.toml\n[[source]]  # a.b\n"), "{shown}");
+        assert!(
+            shown.starts_with("# pipelines/a/b.toml\n[[source]]  # a.b\n"),
+            "{shown}"
+        );
         assert!(shown.contains("\n# guessed: `permit no` has a similar name\ncolumns.number = [\"num\", \"permit no\"]\n"), "{shown}");
         let word = "[settings.status]\n# guessed: `ISSUED.` is another spelling of `Issued`\n\"ISSUED.\" = \"active\"\n";
         assert!(shown.contains(word), "{shown}");
@@ -316,7 +474,10 @@ ignore = [
 
     #[test]
     fn a_change_without_a_place_is_refused() {
-        let edit = Edit::Url { source_id: "a.none".to_owned(), url: "https://example.org/".to_owned() };
+        let edit = Edit::Url {
+            source_id: "a.none".to_owned(),
+            url: "https://example.org/".to_owned(),
+        };
         assert!(apply(&files(), "a.b", &[edit]).is_err());
         assert!(apply(&files(), "a.none", &[]).is_err());
     }

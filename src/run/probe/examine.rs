@@ -1,5 +1,5 @@
-//! Judges what one address has: a file as declared, a changed one, none, or a page that keeps programs out. Its first records go to the
-//! mirror of samples.
+//! Judges what one address has: a file as declared, a changed one, none, or a page that keeps
+//! programs out. Its first records go to the mirror of samples.
 
 use std::path::Path;
 
@@ -16,14 +16,30 @@ use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
 
 /// Words of pages that keep programs out.
-const WALLS: [&str; 9] =
-    ["captcha", "cf-chl", "just a moment", "access denied", "request rejected", "incapsula", "are you a robot", "pardon our interruption", "unusual traffic"];
+const WALLS: [&str; 9] = [
+    "captcha",
+    "cf-chl",
+    "just a moment",
+    "access denied",
+    "request rejected",
+    "incapsula",
+    "are you a robot",
+    "pardon our interruption",
+    "unusual traffic",
+];
 
-/// Asks for the head of a file, compares it with what is declared, and puts its first records on the mirror of samples.
+/// Asks for the head of a file, compares it with what is declared, and puts its first records on
+/// the mirror of samples.
 pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examined> {
-    let Address { source, request, .. } = address;
+    let Address {
+        source, request, ..
+    } = address;
     if source.by_hand && !context.fetcher.has_mirror() {
-        return Ok(Examined::with(Verdict::NotAsked, None, due_message(&source.source_id, &recorded_url(&request.url)?)));
+        return Ok(Examined::with(
+            Verdict::NotAsked,
+            None,
+            due_message(&source.source_id, &recorded_url(&request.url)?),
+        ));
     }
     let mut examined = ask(context, address).await?;
     examined.ways_out = ways_out(context, source, request, &examined);
@@ -31,21 +47,44 @@ pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -
 }
 
 async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examined> {
-    let Address { source, request, .. } = address;
+    let Address {
+        source, request, ..
+    } = address;
     let head = context.fetcher.head(request, first_piece(address)).await?;
     let is_whole = head.is_whole();
     let (status, content_type, total_bytes, dated, bytes) = match head {
-        Head::Found { status, content_type, total_bytes, dated, bytes, .. } => (status, content_type, total_bytes, dated, bytes),
+        Head::Found {
+            status,
+            content_type,
+            total_bytes,
+            dated,
+            bytes,
+            ..
+        } => (status, content_type, total_bytes, dated, bytes),
         other => return Ok(unavailable(context, &request.url, "file", other)),
     };
-    let refused_file = |problem: String| Ok(Examined { is_refused_file: true, ..Examined::with(Verdict::Changed, status, problem) });
+    let refused_file = |problem: String| {
+        Ok(Examined {
+            is_refused_file: true,
+            ..Examined::with(Verdict::Changed, status, problem)
+        })
+    };
     if is_page(&bytes, content_type.as_deref()) {
         return match wall(&bytes) {
-            Some(word) => Ok(Examined::with(Verdict::Refused, status, format!("a page keeps programs out (it says `{word}`)"))),
+            Some(word) => Ok(Examined::with(
+                Verdict::Refused,
+                status,
+                format!("a page keeps programs out (it says `{word}`)"),
+            )),
             None => refused_file("a web page in place of the file".to_owned()),
         };
     }
-    if let Some(problem) = size_problem(source, total_bytes, bytes.len(), context.fetcher.is_sample()) {
+    if let Some(problem) = size_problem(
+        source,
+        total_bytes,
+        bytes.len(),
+        context.fetcher.is_sample(),
+    ) {
         return refused_file(problem);
     }
     if is_archive(source, &request.url) && !bytes.starts_with(b"PK\x03\x04") {
@@ -53,41 +92,146 @@ async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examin
     }
     let today = || context.run.today().to_string();
     let dated = Some(request.source_date.clone().or(dated).unwrap_or_else(today));
-    take(context, address, request, Beginning { total_bytes, bytes, is_whole }, Examined { status, dated, ..Examined::default() }).await
+    take(
+        context,
+        address,
+        request,
+        Beginning {
+            total_bytes,
+            bytes,
+            is_whole,
+        },
+        Examined {
+            status,
+            dated,
+            ..Examined::default()
+        },
+    )
+    .await
 }
 
-/// Looks into a file of the home, which stands for the publisher's: its first records are those of the night.
-pub(super) async fn examine_own(context: &ProbeContext<'_>, address: &Address<'_>, path: &Path, of_publisher: Examined) -> Result<Examined> {
-    let place = Request { url: format!("file://{}", path.display()), ..address.request.clone() };
+/// Looks into a file of the home, which stands for the publisher's: its first records are those of
+/// the night.
+pub(super) async fn examine_own(
+    context: &ProbeContext<'_>,
+    address: &Address<'_>,
+    path: &Path,
+    of_publisher: Examined,
+) -> Result<Examined> {
+    let place = Request {
+        url: format!("file://{}", path.display()),
+        ..address.request.clone()
+    };
     let head = context.fetcher.head(&place, first_piece(address)).await?;
     let is_whole = head.is_whole();
-    let Head::Found { total_bytes, bytes, .. } = head else { return Ok(of_publisher) };
-    let own = take(context, address, &place, Beginning { total_bytes, bytes, is_whole }, Examined::default()).await?;
+    let Head::Found {
+        total_bytes, bytes, ..
+    } = head
+    else {
+        return Ok(of_publisher);
+    };
+    let own = take(
+        context,
+        address,
+        &place,
+        Beginning {
+            total_bytes,
+            bytes,
+            is_whole,
+        },
+        Examined::default(),
+    )
+    .await?;
     if own.sample.is_none() && own.not_sampled.is_none() {
         // Nothing can be cut off it: what a build says of it, it says of the whole.
-        context.temporary.put(&sample_path(&address.request.url)?, &std::fs::read(path).at("read", path)?)?;
+        context.temporary.put(
+            &sample_path(&address.request.url)?,
+            &std::fs::read(path).at("read", path)?,
+        )?;
     }
-    let Examined { verdict, status, problem, ways_out, location, dated, .. } = of_publisher;
+    let Examined {
+        verdict,
+        status,
+        problem,
+        ways_out,
+        location,
+        dated,
+        ..
+    } = of_publisher;
     // What the publisher has instead is of no account tonight.
-    Ok(Examined { verdict: Some(verdict.unwrap_or(Verdict::Ok)), status, problem, ways_out, location, dated, is_refused_file: false, ..own })
+    Ok(Examined {
+        verdict: Some(verdict.unwrap_or(Verdict::Ok)),
+        status,
+        problem,
+        ways_out,
+        location,
+        dated,
+        is_refused_file: false,
+        ..own
+    })
 }
 
-/// Puts the first records of a file on the mirror of samples, and compares their columns with those that are declared.
-async fn take(context: &ProbeContext<'_>, address: &Address<'_>, place: &Request, beginning: Beginning, examined: Examined) -> Result<Examined> {
-    let changed = |examined: Examined, problem: String| Ok(Examined { verdict: Some(Verdict::Changed), problem: Some(problem), ..examined });
-    let excerpt = match cut(&context.fetcher, address, place, beginning, context.given.rows).await {
-        Ok(Cut::Structure(reason)) => return Ok(Examined { not_sampled: Some(reason), ..examined }),
-        Ok(Cut::Refused(reason)) => return changed(Examined { is_refused_file: true, ..examined }, reason),
+/// Puts the first records of a file on the mirror of samples, and compares their columns with those
+/// that are declared.
+async fn take(
+    context: &ProbeContext<'_>,
+    address: &Address<'_>,
+    place: &Request,
+    beginning: Beginning,
+    examined: Examined,
+) -> Result<Examined> {
+    let changed = |examined: Examined, problem: String| {
+        Ok(Examined {
+            verdict: Some(Verdict::Changed),
+            problem: Some(problem),
+            ..examined
+        })
+    };
+    let excerpt = match cut(
+        &context.fetcher,
+        address,
+        place,
+        beginning,
+        context.given.rows,
+    )
+    .await
+    {
+        Ok(Cut::Structure(reason)) => {
+            return Ok(Examined {
+                not_sampled: Some(reason),
+                ..examined
+            });
+        }
+        Ok(Cut::Refused(reason)) => {
+            return changed(
+                Examined {
+                    is_refused_file: true,
+                    ..examined
+                },
+                reason,
+            );
+        }
         Ok(Cut::Excerpt(excerpt)) => excerpt,
-        Err(error) if error.kind() == ErrorKind::Format => return changed(examined, error.to_string()),
+        Err(error) if error.kind() == ErrorKind::Format => {
+            return changed(examined, error.to_string());
+        }
         Err(error) => return Err(error),
     };
     let path = sample_path(&address.request.url)?;
     context.temporary.put(&path, &excerpt.bytes)?;
-    let columns = columns_of(address, &context.temporary.mirror().join(&path), excerpt.member.as_deref());
+    let columns = columns_of(
+        address,
+        &context.temporary.mirror().join(&path),
+        excerpt.member.as_deref(),
+    );
     match columns {
         Ok(columns) => {
-            let sampled = Examined { is_whole: excerpt.is_whole, records: excerpt.records, sample: Some(excerpt.member), ..examined };
+            let sampled = Examined {
+                is_whole: excerpt.is_whole,
+                records: excerpt.records,
+                sample: Some(excerpt.member),
+                ..examined
+            };
             Ok(judged(address, sampled, columns))
         }
         Err(error) if error.kind() == ErrorKind::Format => changed(examined, error.to_string()),
@@ -96,29 +240,63 @@ async fn take(context: &ProbeContext<'_>, address: &Address<'_>, place: &Request
 }
 
 /// What is to be said of an address that has no file for this program.
-pub(super) fn unavailable(context: &ProbeContext<'_>, url: &str, what: &str, head: Head) -> Examined {
+pub(super) fn unavailable(
+    context: &ProbeContext<'_>,
+    url: &str,
+    what: &str,
+    head: Head,
+) -> Examined {
     match head {
-        Head::Absent { status } => Examined::with(Verdict::Absent, status, context.fetcher.absence(url, what)),
+        Head::Absent { status } => {
+            Examined::with(Verdict::Absent, status, context.fetcher.absence(url, what))
+        }
         Head::Moved { status, location } => {
             let problem = if location.is_empty() {
                 "the server sends on to nowhere".to_owned()
             } else {
                 format!("the server sends on to {location}, which is not followed")
             };
-            Examined { location: Some(location).filter(|location| !location.is_empty()), ..Examined::with(Verdict::Moved, Some(status), problem) }
+            Examined {
+                location: Some(location).filter(|location| !location.is_empty()),
+                ..Examined::with(Verdict::Moved, Some(status), problem)
+            }
         }
-        Head::Refused { status, message, hint } => Examined { ways_out: hint.into_iter().collect(), ..Examined::with(Verdict::Refused, status, message) },
-        Head::Unreachable { status, message, hint } => {
-            Examined { ways_out: hint.into_iter().collect(), ..Examined::with(Verdict::Unreachable, status, message) }
+        Head::Refused {
+            status,
+            message,
+            hint,
+        } => Examined {
+            ways_out: hint.into_iter().collect(),
+            ..Examined::with(Verdict::Refused, status, message)
+        },
+        Head::Unreachable {
+            status,
+            message,
+            hint,
+        } => Examined {
+            ways_out: hint.into_iter().collect(),
+            ..Examined::with(Verdict::Unreachable, status, message)
+        },
+        Head::NotConfigured { variable } => {
+            Examined::with(Verdict::NotAsked, None, format!("needs {variable}"))
         }
-        Head::NotConfigured { variable } => Examined::with(Verdict::NotAsked, None, format!("needs {variable}")),
-        Head::Unusable { message, hint } => Examined { ways_out: hint.into_iter().collect(), ..Examined::with(Verdict::NotAsked, None, message) },
-        Head::Found { status, .. } => Examined { status, ..Examined::default() },
+        Head::Unusable { message, hint } => Examined {
+            ways_out: hint.into_iter().collect(),
+            ..Examined::with(Verdict::NotAsked, None, message)
+        },
+        Head::Found { status, .. } => Examined {
+            status,
+            ..Examined::default()
+        },
     }
 }
 
 fn is_page(bytes: &[u8], content_type: Option<&str>) -> bool {
-    let essence = content_type.and_then(|content_type| content_type.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = content_type
+        .and_then(|content_type| content_type.split(';').next())
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     fetch::is_html(bytes) || ["text/html", "application/xhtml+xml"].contains(&essence.as_str())
 }
 
@@ -127,15 +305,27 @@ fn wall(page: &[u8]) -> Option<&'static str> {
     WALLS.into_iter().find(|word| page.contains(word))
 }
 
-fn size_problem(source: &Source, total_bytes: Option<u64>, length: usize, is_sample: bool) -> Option<String> {
+fn size_problem(
+    source: &Source,
+    total_bytes: Option<u64>,
+    length: usize,
+    is_sample: bool,
+) -> Option<String> {
     if length == 0 {
         return Some("the file is empty".to_owned());
     }
     let total = total_bytes?;
     if total > source.max_bytes {
-        return Some(format!("the file has {total} bytes, more than the {} declared as `max_bytes`", source.max_bytes));
+        return Some(format!(
+            "the file has {total} bytes, more than the {} declared as `max_bytes`",
+            source.max_bytes
+        ));
     }
     // One page of several says nothing of the least that all have together.
-    (total < source.min_bytes && !is_sample && source.pages.is_none())
-        .then(|| format!("the file has {total} bytes, fewer than the {} declared as `min_bytes`", source.min_bytes))
+    (total < source.min_bytes && !is_sample && source.pages.is_none()).then(|| {
+        format!(
+            "the file has {total} bytes, fewer than the {} declared as `min_bytes`",
+            source.min_bytes
+        )
+    })
 }

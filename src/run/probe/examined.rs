@@ -1,4 +1,5 @@
-//! What was seen at an address: whether the file is there, its header, and how much of it can be tried.
+//! What was seen at an address: whether the file is there, its header, and how much of it can be
+//! tried.
 
 use super::report::{Header, Verdict};
 
@@ -21,7 +22,8 @@ pub(super) struct Examined {
     pub(super) missing: Vec<String>,
     /// The file's columns.
     pub(super) columns: Vec<String>,
-    /// Whether the file's first records, or all of it, are on the mirror of samples, and the member they are in.
+    /// Whether the file's first records, or all of it, are on the mirror of samples, and the member
+    /// they are in.
     pub(super) sample: Option<Option<String>>,
     pub(super) is_whole: bool,
     /// Records of the sample, where they were counted.
@@ -37,6 +39,11 @@ impl Examined {
     }
 
     pub(super) fn with(verdict: Verdict, status: Option<u16>, problem: impl Into<String>) -> Self {
-        Self { verdict: Some(verdict), status, problem: Some(problem.into()), ..Self::default() }
+        Self {
+            verdict: Some(verdict),
+            status,
+            problem: Some(problem.into()),
+            ..Self::default()
+        }
     }
 }

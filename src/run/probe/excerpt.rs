@@ -1,4 +1,5 @@
-//! Makes a small file of whole records out of the beginning of a large one. Of an archive it makes an archive with one member.
+//! Makes a small file of whole records out of the beginning of a large one. Of an archive it makes
+//! an archive with one member.
 
 use super::address::Address;
 use pubdata_build::decode::{self, ArchiveParts, PackedMember};
@@ -9,7 +10,8 @@ use pubdata_fetch::{Fetcher, Head, Piece, Request};
 /// Bytes that are asked for of each file.
 const HEAD_BYTES: u64 = 256 << 10;
 
-/// Files that cannot be cut, and lists that others look things up in, are read whole up to this size.
+/// Files that cannot be cut, and lists that others look things up in, are read whole up to this
+/// size.
 const WHOLE_BYTES: u64 = 8 << 20;
 
 /// Bytes that the beginning of a packed member may grow to.
@@ -53,7 +55,13 @@ pub(super) fn is_archive(source: &Source, url: &str) -> bool {
 ///
 /// # Errors
 /// `Format`, when the beginning is not of the declared kind.
-pub(super) async fn cut(fetcher: &Fetcher, address: &Address<'_>, place: &Request, beginning: Beginning, rows: usize) -> Result<Cut> {
+pub(super) async fn cut(
+    fetcher: &Fetcher,
+    address: &Address<'_>,
+    place: &Request,
+    beginning: Beginning,
+    rows: usize,
+) -> Result<Cut> {
     let source = address.source;
     let rows = if address.is_lookup { usize::MAX } else { rows };
     if is_archive(source, &address.request.url) {
@@ -65,11 +73,24 @@ pub(super) async fn cut(fetcher: &Fetcher, address: &Address<'_>, place: &Reques
             Syntax::Json => matches!(first, Some(b'{' | b'[')),
             Syntax::Xml => first == Some(b'<'),
         };
-        return if is_it { Ok(Cut::Structure(documents())) } else { Err(Error::format("does not begin as the document that is declared")) };
+        return if is_it {
+            Ok(Cut::Structure(documents()))
+        } else {
+            Err(Error::format(
+                "does not begin as the document that is declared",
+            ))
+        };
     }
-    let (bytes, records) = decode::excerpt(&source.format, &beginning.bytes, beginning.is_whole, rows).ok_or_else(|| not_cut(&beginning))?;
+    let (bytes, records) =
+        decode::excerpt(&source.format, &beginning.bytes, beginning.is_whole, rows)
+            .ok_or_else(|| not_cut(&beginning))?;
     let is_whole = beginning.is_whole && bytes.len() == beginning.bytes.len();
-    Ok(Cut::Excerpt(Excerpt { bytes, member: None, is_whole, records }))
+    Ok(Cut::Excerpt(Excerpt {
+        bytes,
+        member: None,
+        is_whole,
+        records,
+    }))
 }
 
 pub(super) fn documents() -> String {
@@ -77,25 +98,50 @@ pub(super) fn documents() -> String {
 }
 
 fn not_cut(beginning: &Beginning) -> Error {
-    Error::format(format!("the first {} bytes hold no record of the declared layout", beginning.bytes.len()))
+    Error::format(format!(
+        "the first {} bytes hold no record of the declared layout",
+        beginning.bytes.len()
+    ))
 }
 
-async fn cut_archive(fetcher: &Fetcher, address: &Address<'_>, place: &Request, beginning: Beginning, rows: usize) -> Result<Cut> {
+async fn cut_archive(
+    fetcher: &Fetcher,
+    address: &Address<'_>,
+    place: &Request,
+    beginning: Beginning,
+    rows: usize,
+) -> Result<Cut> {
     let source = address.source;
-    let pattern = source.member.as_deref().or(source.members.as_deref()).unwrap_or("*");
+    let pattern = source
+        .member
+        .as_deref()
+        .or(source.members.as_deref())
+        .unwrap_or("*");
     let pattern = expand(pattern, &address.request.keys)?;
     let member = match find_member(fetcher, place, &beginning, &pattern).await? {
         Found::Member(member) => member,
         Found::Unknown(reason) => return Ok(Cut::Structure(reason)),
-        Found::NoEnd => return Ok(Cut::Refused("the ZIP archive has no end record: it is cut short or damaged".to_owned())),
+        Found::NoEnd => {
+            return Ok(Cut::Refused(
+                "the ZIP archive has no end record: it is cut short or damaged".to_owned(),
+            ));
+        }
     };
     if matches!(source.format, Format::Document { .. }) {
         return Ok(Cut::Structure(documents()));
     }
     if source.format == Format::Xlsx || (address.is_lookup && beginning.is_whole) {
         return Ok(match beginning.is_whole {
-            true => Cut::Excerpt(Excerpt { bytes: beginning.bytes, member: Some(member.name), is_whole: true, records: 0 }),
-            false => Cut::Structure(format!("workbooks above {} MiB are not sampled", WHOLE_BYTES >> 20)),
+            true => Cut::Excerpt(Excerpt {
+                bytes: beginning.bytes,
+                member: Some(member.name),
+                is_whole: true,
+                records: 0,
+            }),
+            false => Cut::Structure(format!(
+                "workbooks above {} MiB are not sampled",
+                WHOLE_BYTES >> 20
+            )),
         });
     }
     let start = usize::try_from(member.start).unwrap_or(usize::MAX);
@@ -107,9 +153,15 @@ async fn cut_archive(fetcher: &Fetcher, address: &Address<'_>, place: &Request, 
         },
     };
     let (content, is_whole) = content;
-    let (packed, records) = decode::excerpt(&source.format, &content, is_whole, rows).ok_or_else(|| not_cut(&beginning))?;
+    let (packed, records) = decode::excerpt(&source.format, &content, is_whole, rows)
+        .ok_or_else(|| not_cut(&beginning))?;
     let is_whole = is_whole && packed.len() == content.len() && source.members.is_none();
-    Ok(Cut::Excerpt(Excerpt { bytes: decode::pack(&member, &packed)?, member: Some(member.name), is_whole, records }))
+    Ok(Cut::Excerpt(Excerpt {
+        bytes: decode::pack(&member, &packed)?,
+        member: Some(member.name),
+        is_whole,
+        records,
+    }))
 }
 
 enum Found {
@@ -120,23 +172,46 @@ enum Found {
     NoEnd,
 }
 
-/// The archive's first member of a name, from its directory, which is asked for when it is not there yet.
-async fn find_member(fetcher: &Fetcher, place: &Request, beginning: &Beginning, pattern: &str) -> Result<Found> {
-    let leading = || decode::leading_member(&beginning.bytes).filter(|member| decode::is_member_of(pattern, &member.name));
-    let or_leading = |reason: &str| leading().map_or_else(|| Found::Unknown(reason.to_owned()), Found::Member);
-    let Some(total) = beginning.total_bytes else { return Ok(or_leading("the server does not say how large the archive is")) };
+/// The archive's first member of a name, from its directory, which is asked for when it is not
+/// there yet.
+async fn find_member(
+    fetcher: &Fetcher,
+    place: &Request,
+    beginning: &Beginning,
+    pattern: &str,
+) -> Result<Found> {
+    let leading = || {
+        decode::leading_member(&beginning.bytes)
+            .filter(|member| decode::is_member_of(pattern, &member.name))
+    };
+    let or_leading =
+        |reason: &str| leading().map_or_else(|| Found::Unknown(reason.to_owned()), Found::Member);
+    let Some(total) = beginning.total_bytes else {
+        return Ok(or_leading(
+            "the server does not say how large the archive is",
+        ));
+    };
     let mut parts = ArchiveParts::new(total, vec![(0, beginning.bytes.clone())]);
     if !beginning.is_whole {
         match fetcher.head(place, Piece::End(decode::TAIL_BYTES)).await? {
-            Head::Found { start, bytes, .. } if start + bytes.len() as u64 == total => parts.add(start, bytes),
-            _ => return Ok(or_leading("the server sends no parts of files, and the archive's directory is at its end")),
+            Head::Found { start, bytes, .. } if start + bytes.len() as u64 == total => {
+                parts.add(start, bytes)
+            }
+            _ => {
+                return Ok(or_leading(
+                    "the server sends no parts of files, and the archive's directory is at its end",
+                ));
+            }
         }
         if let Some((start, length)) = parts.directory() {
             if length > WHOLE_BYTES {
-                return Ok(or_leading("the archive's directory is too large to be asked for"));
+                return Ok(or_leading(
+                    "the archive's directory is too large to be asked for",
+                ));
             }
             if start < total.saturating_sub(decode::TAIL_BYTES)
-                && let Head::Found { start, bytes, .. } = fetcher.head(place, Piece::At(start, length)).await?
+                && let Head::Found { start, bytes, .. } =
+                    fetcher.head(place, Piece::At(start, length)).await?
             {
                 parts.add(start, bytes);
             }

@@ -1,4 +1,5 @@
-//! Compares the columns of a file with those that are declared: which are missing, and which are new.
+//! Compares the columns of a file with those that are declared: which are missing, and which are
+//! new.
 
 use std::path::Path;
 
@@ -12,9 +13,17 @@ use pubdata_core::pipeline::{Format, expand};
 /// What a decoder is told of a file: mapped and unused columns, as a build has them.
 fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
     let (source, keys) = (address.source, &address.request.keys);
-    let mut ignore = source.ignore.iter().map(|pattern| expand(pattern, keys)).collect::<Result<Vec<_>>>()?;
+    let mut ignore = source
+        .ignore
+        .iter()
+        .map(|pattern| expand(pattern, keys))
+        .collect::<Result<Vec<_>>>()?;
     // Interfaces are asked for columns by name, which the dataset's own code then reads.
-    ignore.extend(keys.values().flat_map(|value| value.split(',')).map(str::to_owned));
+    ignore.extend(
+        keys.values()
+            .flat_map(|value| value.split(','))
+            .map(str::to_owned),
+    );
     let want = |plan: ColumnPlan, (name, names): (&String, &Vec<String>)| {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         plan.want_optional(name, &names)
@@ -23,7 +32,11 @@ fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
 }
 
 /// The columns of a file.
-pub(super) fn columns_of(address: &Address<'_>, path: &Path, member: Option<&str>) -> Result<Vec<String>> {
+pub(super) fn columns_of(
+    address: &Address<'_>,
+    path: &Path,
+    member: Option<&str>,
+) -> Result<Vec<String>> {
     let plan = column_plan(address)?;
     decode::columns(&decode::Task {
         path,
@@ -40,23 +53,53 @@ pub(super) fn columns_of(address: &Address<'_>, path: &Path, member: Option<&str
 /// Compares a file's columns with those that are declared.
 pub(super) fn judged(address: &Address<'_>, examined: Examined, columns: Vec<String>) -> Examined {
     let source = address.source;
-    let new = column_plan(address).map(|plan| plan.unknown(&columns)).unwrap_or_default();
-    let is_missing = |(name, names): &(&String, &Vec<String>)| !source.optional_columns.contains(name) && !names.iter().any(|name| columns.contains(name));
+    let new = column_plan(address)
+        .map(|plan| plan.unknown(&columns))
+        .unwrap_or_default();
+    let is_missing = |(name, names): &(&String, &Vec<String>)| {
+        !source.optional_columns.contains(name) && !names.iter().any(|name| columns.contains(name))
+    };
     let is_attributes = matches!(source.format, Format::JsonRecords { .. });
     // Records leave out attributes that are null: the first ones may lack what the whole file has.
-    let says_nothing = columns.is_empty() || (is_attributes && !examined.is_whole && new.is_empty());
-    let missing: Vec<(&String, &Vec<String>)> = if says_nothing { Vec::new() } else { source.columns.iter().filter(is_missing).collect() };
-    let header = Header { missing: missing.iter().map(|(_, names)| names.join(" or ")).collect(), new };
+    let says_nothing =
+        columns.is_empty() || (is_attributes && !examined.is_whole && new.is_empty());
+    let missing: Vec<(&String, &Vec<String>)> = if says_nothing {
+        Vec::new()
+    } else {
+        source.columns.iter().filter(is_missing).collect()
+    };
+    let header = Header {
+        missing: missing
+            .iter()
+            .map(|(_, names)| names.join(" or "))
+            .collect(),
+        new,
+    };
     let is_changed = !header.missing.is_empty() || !header.new.is_empty();
     let missing = missing.into_iter().map(|(name, _)| name.clone()).collect();
     let problem = is_changed.then(|| words(&header));
-    Examined { verdict: is_changed.then_some(Verdict::Changed), problem, header, missing, columns, ..examined }
+    Examined {
+        verdict: is_changed.then_some(Verdict::Changed),
+        problem,
+        header,
+        missing,
+        columns,
+        ..examined
+    }
 }
 
 fn words(header: &Header) -> String {
     let list = |word: &str, names: &[String]| {
-        let columns = if names.len() == 1 { "column" } else { "columns" };
+        let columns = if names.len() == 1 {
+            "column"
+        } else {
+            "columns"
+        };
         (!names.is_empty()).then(|| format!("{word} {columns}: `{}`", names.join("`, `")))
     };
-    list("missing", &header.missing).into_iter().chain(list("new", &header.new)).collect::<Vec<_>>().join("; ")
+    list("missing", &header.missing)
+        .into_iter()
+        .chain(list("new", &header.new))
+        .collect::<Vec<_>>()
+        .join("; ")
 }

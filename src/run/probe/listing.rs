@@ -1,5 +1,5 @@
-//! Reads the pages that list files, finds the files on them, and puts on the mirror of samples a page that names what a night would ask
-//! for.
+//! Reads the pages that list files, finds the files on them, and puts on the mirror of samples a
+//! page that names what a night would ask for.
 
 use std::collections::BTreeMap;
 
@@ -27,36 +27,72 @@ const CONCURRENT_PAGES: usize = 8;
 pub(super) type Page = std::result::Result<Snapshot, Examined>;
 
 /// Asks for the pages that list files, each once, and puts them on the mirror of samples.
-pub(super) async fn read_pages(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>]) -> Result<BTreeMap<String, Page>> {
-    let sources = listings(tasks).into_iter().map(|(source, _)| source).filter(|source| !is_by_hand(&context.run, source));
-    let by_url: BTreeMap<&str, &Source> = sources.map(|source| (source.url.as_str(), source)).collect();
-    let read = async |source: &Source| Ok::<_, Error>((source.url.clone(), read_page(context, source).await?));
-    let pages: Vec<Result<(String, Page)>> = stream::iter(by_url.into_values()).map(read).buffer_unordered(CONCURRENT_PAGES).collect().await;
+pub(super) async fn read_pages(
+    context: &ProbeContext<'_>,
+    tasks: &[Foreseen<'_>],
+) -> Result<BTreeMap<String, Page>> {
+    let sources = listings(tasks)
+        .into_iter()
+        .map(|(source, _)| source)
+        .filter(|source| !is_by_hand(&context.run, source));
+    let by_url: BTreeMap<&str, &Source> = sources
+        .map(|source| (source.url.as_str(), source))
+        .collect();
+    let read = async |source: &Source| {
+        Ok::<_, Error>((source.url.clone(), read_page(context, source).await?))
+    };
+    let pages: Vec<Result<(String, Page)>> = stream::iter(by_url.into_values())
+        .map(read)
+        .buffer_unordered(CONCURRENT_PAGES)
+        .collect()
+        .await;
     pages.into_iter().collect()
 }
 
 async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> {
     let request = listing_page(source).request;
     let snapshot = match context.fetcher.fetch(&request, &NoProgress).await {
-        Ok(Outcome::New(snapshot) | Outcome::Unchanged(snapshot) | Outcome::Reused(snapshot)) => snapshot,
-        Ok(Outcome::Absent) => return Ok(Err(Examined::with(Verdict::Absent, None, context.fetcher.absence(&request.url, "page")))),
-        Ok(Outcome::NotConfigured { variable }) => return Ok(Err(Examined::with(Verdict::NotAsked, None, format!("needs {variable}")))),
+        Ok(Outcome::New(snapshot) | Outcome::Unchanged(snapshot) | Outcome::Reused(snapshot)) => {
+            snapshot
+        }
+        Ok(Outcome::Absent) => {
+            return Ok(Err(Examined::with(
+                Verdict::Absent,
+                None,
+                context.fetcher.absence(&request.url, "page"),
+            )));
+        }
+        Ok(Outcome::NotConfigured { variable }) => {
+            return Ok(Err(Examined::with(
+                Verdict::NotAsked,
+                None,
+                format!("needs {variable}"),
+            )));
+        }
         Err(error) if error.kind() == ErrorKind::Fetch => {
             // What exactly the server said is seen once more, without the tries of a fetch.
-            return Ok(Err(match context.fetcher.head(&request, Piece::Start(1)).await? {
-                Head::Found { status, .. } | Head::Absent { status } => Examined::with(Verdict::Unreachable, status, error.to_string()),
-                head => unavailable(context, &request.url, "page", head),
-            }));
+            return Ok(Err(
+                match context.fetcher.head(&request, Piece::Start(1)).await? {
+                    Head::Found { status, .. } | Head::Absent { status } => {
+                        Examined::with(Verdict::Unreachable, status, error.to_string())
+                    }
+                    head => unavailable(context, &request.url, "page", head),
+                },
+            ));
         }
         Err(error) => return Err(error),
     };
     let path = context.fetcher.snapshots().path(&snapshot);
-    let bytes = std::fs::read(&path).map_err(|error| Error::store(format!("cannot read {}: {error}", path.display())))?;
-    context.temporary.put(&sample_path(&snapshot.url)?, &bytes)?;
+    let bytes = std::fs::read(&path)
+        .map_err(|error| Error::store(format!("cannot read {}: {error}", path.display())))?;
+    context
+        .temporary
+        .put(&sample_path(&snapshot.url)?, &bytes)?;
     Ok(Ok(snapshot))
 }
 
-/// Finds the files of each source that has a page. The page itself is told of only where its files could not be read from it.
+/// Finds the files of each source that has a page. The page itself is told of only where its files
+/// could not be read from it.
 pub(super) fn listed<'a>(
     context: &ProbeContext<'_>,
     tasks: &[Foreseen<'a>],
@@ -65,15 +101,31 @@ pub(super) fn listed<'a>(
     let mut all = Vec::new();
     for (source, is_lookup) in listings(tasks) {
         let of_page = match pages.get(&source.url) {
-            Some(Ok(snapshot)) => listed_requests(&context.fetcher, source, &Fetched::Snapshots(vec![snapshot.clone()]))?
-                .map_err(|problem| Examined::with(Verdict::Changed, None, problem)),
+            Some(Ok(snapshot)) => listed_requests(
+                &context.fetcher,
+                source,
+                &Fetched::Snapshots(vec![snapshot.clone()]),
+            )?
+            .map_err(|problem| Examined::with(Verdict::Changed, None, problem)),
             Some(Err(examined)) => Err(examined.clone()),
             None => {
                 let files = imported(context, source)?;
-                if files.is_empty() { Err(Examined::with(Verdict::NotAsked, None, listing_due_message(source))) } else { Ok(files) }
+                if files.is_empty() {
+                    Err(Examined::with(
+                        Verdict::NotAsked,
+                        None,
+                        listing_due_message(source),
+                    ))
+                } else {
+                    Ok(files)
+                }
             }
         };
-        let address = |file: Wanted| Address { source, request: file.request, is_lookup };
+        let address = |file: Wanted| Address {
+            source,
+            request: file.request,
+            is_lookup,
+        };
         let (page, files) = match of_page {
             Ok(files) => (None, files),
             Err(examined) => {
@@ -81,7 +133,10 @@ pub(super) fn listed<'a>(
                 if files.is_empty() {
                     files = imported(context, source)?;
                 }
-                (Some(page(context, source, is_lookup, examined, &files)), files)
+                (
+                    Some(page(context, source, is_lookup, examined, &files)),
+                    files,
+                )
             }
         };
         if page.is_some() || is_by_hand(&context.run, source) {
@@ -92,46 +147,99 @@ pub(super) fn listed<'a>(
     Ok(all)
 }
 
-fn page<'a>(context: &ProbeContext<'_>, source: &'a Source, is_lookup: bool, mut examined: Examined, files: &[Wanted]) -> Asked<'a> {
+fn page<'a>(
+    context: &ProbeContext<'_>,
+    source: &'a Source,
+    is_lookup: bool,
+    mut examined: Examined,
+    files: &[Wanted],
+) -> Asked<'a> {
     let request = listing_page(source).request;
     examined.ways_out = ways_out(context, source, &request, &examined);
-    let role = Role::Page { is_replaced: !files.is_empty() };
+    let role = Role::Page {
+        is_replaced: !files.is_empty(),
+    };
     if let Some(first) = files.first() {
-        let others = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
+        let others = if files.len() > 1 {
+            format!(" and {} more", files.len() - 1)
+        } else {
+            String::new()
+        };
         examined.in_use = Some(format!("asked for instead: {}{others}", first.request.url));
     }
-    Asked { address: Address { source, request, is_lookup }, role, examined, stand_in: None }
+    Asked {
+        address: Address {
+            source,
+            request,
+            is_lookup,
+        },
+        role,
+        examined,
+        stand_in: None,
+    }
 }
 
 fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<Wanted>> {
-    context.snapshots.as_ref().map_or_else(|| Ok(Vec::new()), |snapshots| imported_files(snapshots, source))
+    context.snapshots.as_ref().map_or_else(
+        || Ok(Vec::new()),
+        |snapshots| imported_files(snapshots, source),
+    )
 }
 
 /// The files of a source that the last release was made from.
 fn previous(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], source: &Source) -> Vec<Snapshot> {
-    let readers = tasks.iter().filter(|task| task.sources.iter().any(|(_, read)| read.source_id == source.source_id));
-    let entries = readers.filter_map(|task| context.given.published.as_ref()?.tasks.get(&task.task_id));
-    entries.flat_map(|entry| entry.inputs.iter().filter(|input| input.source_id == source.source_id).cloned()).collect()
+    let readers = tasks.iter().filter(|task| {
+        task.sources
+            .iter()
+            .any(|(_, read)| read.source_id == source.source_id)
+    });
+    let entries =
+        readers.filter_map(|task| context.given.published.as_ref()?.tasks.get(&task.task_id));
+    entries
+        .flat_map(|entry| {
+            entry
+                .inputs
+                .iter()
+                .filter(|input| input.source_id == source.source_id)
+                .cloned()
+        })
+        .collect()
 }
 
 fn listings<'a>(tasks: &[Foreseen<'a>]) -> Vec<(&'a Source, bool)> {
     let mut listings: Vec<(&Source, bool)> = Vec::new();
-    for (owner, source) in tasks.iter().flat_map(|task| &task.sources).filter(|(_, source)| source.listing.is_some()) {
-        if !listings.iter().any(|(known, _)| known.source_id == source.source_id) {
+    for (owner, source) in tasks
+        .iter()
+        .flat_map(|task| &task.sources)
+        .filter(|(_, source)| source.listing.is_some())
+    {
+        if !listings
+            .iter()
+            .any(|(known, _)| known.source_id == source.source_id)
+        {
             listings.push((source, is_lookup(owner)));
         }
     }
     listings
 }
 
-/// Has the page on the mirror of samples name files that a night would ask for though the publisher's page does not name them.
+/// Has the page on the mirror of samples name files that a night would ask for though the
+/// publisher's page does not name them.
 fn put_on_page(context: &ProbeContext<'_>, source: &Source, files: &[Wanted]) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
     let path = sample_path(&source.url)?;
-    let known = std::fs::read(context.temporary.mirror().join(&path)).map(|bytes| links(&source.url, &String::from_utf8_lossy(&bytes))).unwrap_or_default();
-    let all = known.into_iter().chain(files.iter().map(|file| file.request.url.clone()));
-    let text: String = all.map(|link| format!("<a href=\"{}\"></a>\n", link.replace('&', "&amp;"))).collect();
-    context.temporary.put(&path, format!("<html>\n{text}</html>\n").as_bytes())
+    let known = std::fs::read(context.temporary.mirror().join(&path))
+        .map(|bytes| links(&source.url, &String::from_utf8_lossy(&bytes)))
+        .unwrap_or_default();
+    let all = known
+        .into_iter()
+        .chain(files.iter().map(|file| file.request.url.clone()));
+    let text: String = all
+        .map(|link| format!("<a href=\"{}\"></a>\n", link.replace('&', "&amp;")))
+        .collect();
+    context
+        .temporary
+        .put(&path, format!("<html>\n{text}</html>\n").as_bytes())
 }

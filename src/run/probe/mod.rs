@@ -1,5 +1,6 @@
-//! Says what a night would do without doing it: asks each declared address for its head, compares it with the declaration, and runs the night on a
-//! mirror of the first records, in a home of its own. Nothing is published and nothing of it stays. Where the publisher's file is another than
+//! Says what a night would do without doing it: asks each declared address for its head, compares
+//! it with the declaration, and runs the night on a mirror of the first records, in a home of its
+//! own. Nothing is published and nothing of it stays. Where the publisher's file is another than
 //! declared, suggests changes of the declaration, and tries them on the same samples.
 
 mod address;
@@ -52,7 +53,8 @@ pub struct ProbeSettings {
     pub rows: usize,
     /// The release that a night would renew, when there is one.
     pub published: Option<Manifest>,
-    /// Files of earlier nights and of persons, and what persons have accepted. It is only looked at.
+    /// Files of earlier nights and of persons, and what persons have accepted. It is only looked
+    /// at.
     pub home: Option<Home>,
 }
 
@@ -93,28 +95,44 @@ impl Asked<'_> {
     fn is_had(&self) -> bool {
         match self.role {
             Role::Page { is_replaced } => is_replaced,
-            Role::File => self.stand_in.is_some() || (matches!(self.examined.verdict(), Verdict::Ok | Verdict::Changed) && !self.examined.is_refused_file),
+            Role::File => {
+                self.stand_in.is_some()
+                    || (matches!(self.examined.verdict(), Verdict::Ok | Verdict::Changed)
+                        && !self.examined.is_refused_file)
+            }
         }
     }
 
     /// Whether the publisher did not just say that there is no file.
     fn is_failed(&self) -> bool {
-        matches!(self.examined.verdict(), Verdict::Refused | Verdict::Moved | Verdict::Unreachable) || self.examined.is_refused_file
+        matches!(
+            self.examined.verdict(),
+            Verdict::Refused | Verdict::Moved | Verdict::Unreachable
+        ) || self.examined.is_refused_file
     }
 
     /// Whether its build cannot be made without it.
     fn is_missing(&self) -> bool {
-        !self.is_had() && self.address.source.required && (!self.address.source.partial || matches!(self.role, Role::Page { .. }))
+        !self.is_had()
+            && self.address.source.required
+            && (!self.address.source.partial || matches!(self.role, Role::Page { .. }))
     }
 
     fn problem(&self) -> &str {
-        self.examined.problem.as_deref().unwrap_or_else(|| self.examined.verdict().word())
+        self.examined
+            .problem
+            .as_deref()
+            .unwrap_or_else(|| self.examined.verdict().word())
     }
 
     /// What a run says where it blocks or misses a source.
     fn reason(&self) -> String {
         let url = pubdata_fetch::recorded_url(&self.address.request.url).unwrap_or_default();
-        format!("{} ({url}): {}", self.address.source.source_id, self.problem())
+        format!(
+            "{} ({url}): {}",
+            self.address.source.source_id,
+            self.problem()
+        )
     }
 
     /// What a run would tell of it as a finding of its source.
@@ -137,22 +155,36 @@ impl Asked<'_> {
             None if self.is_had() || self.is_missing() => return None,
             None => "published without it".to_owned(),
         };
-        let code = if source.required { FILE_MISSING } else { OPTIONAL_FILE_MISSING };
+        let code = if source.required {
+            FILE_MISSING
+        } else {
+            OPTIONAL_FILE_MISSING
+        };
         let url = pubdata_fetch::recorded_url(&self.address.request.url).unwrap_or_default();
-        (source.required || self.is_failed()).then(|| SourceFinding::new(&source.source_id, code, format!("{url}: {}; {stays}", self.problem())))
+        (source.required || self.is_failed()).then(|| {
+            SourceFinding::new(
+                &source.source_id,
+                code,
+                format!("{url}: {}; {stays}", self.problem()),
+            )
+        })
     }
 }
 
 /// Asks the publishers and says what a night would do.
 ///
 /// # Errors
-/// `Config`, when a selector matches nothing; `Store`, when the temporary files cannot be written; `Fetch`, when a mirror does not answer.
+/// `Config`, when a selector matches nothing; `Store`, when the temporary files cannot be written;
+/// `Fetch`, when a mirror does not answer.
 pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Result<ProbeReport> {
     let context = ProbeContext::new(settings, observer)?;
     context.fetcher.prepare().await?;
     let tasks = newest_partitions(&context).await?;
     let asked = ask(&context, &tasks).await?;
-    let nights = Nights { context: &context, asked: &asked };
+    let nights = Nights {
+        context: &context,
+        asked: &asked,
+    };
     observer.fetching(tasks.len());
     let mut foresights = Vec::new();
     for task in &tasks {
@@ -162,15 +194,32 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
     let edits = corrections::edits(&context, &tasks, &asked, &foresights)?;
     let suggested = corrections::apply(&settings.declarations.files, &edits)?;
     let tried = corrections::try_out(&nights, &suggested, &tasks, &edits).await?;
-    let teller = told::Teller { context: &context, tasks: &tasks, asked: &asked, foresights: &foresights, edits: &edits, tried: &tried };
+    let teller = told::Teller {
+        context: &context,
+        tasks: &tasks,
+        asked: &asked,
+        foresights: &foresights,
+        edits: &edits,
+        tried: &tried,
+    };
     let tasks = teller.tasks();
-    Ok(ProbeReport { sources: teller.sources()?, counts: TaskCounts::of(&tasks), exit_code: exit_code(&tasks), tasks, suggested })
+    Ok(ProbeReport {
+        sources: teller.sources()?,
+        counts: TaskCounts::of(&tasks),
+        exit_code: exit_code(&tasks),
+        tasks,
+        suggested,
+    })
 }
 
 impl<'p> ProbeContext<'p> {
     /// Whether a task's build of the last release can stay.
     fn last_build(&self, task_id: &str) -> LastBuild {
-        match publish::refusal_to_carry(self.given.published.as_ref(), &self.given.declarations.contracts, task_id) {
+        match publish::refusal_to_carry(
+            self.given.published.as_ref(),
+            &self.given.declarations.contracts,
+            task_id,
+        ) {
             None => LastBuild::Stays,
             Some(_) => LastBuild::None,
         }
@@ -200,6 +249,13 @@ impl<'p> ProbeContext<'p> {
             confirmed: accepted.layouts,
             part_observer: None,
         };
-        Ok(Self { given, run, fetcher, snapshots: given.home.as_ref().map(Snapshots::look), temporary, observer })
+        Ok(Self {
+            given,
+            run,
+            fetcher,
+            snapshots: given.home.as_ref().map(Snapshots::look),
+            temporary,
+            observer,
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Runs one task on the samples, as a real run would, in a home that is thrown away. Findings that are only true of a sample are taken out.
+//! Runs one task on the samples, as a real run would, in a home that is thrown away. Findings that
+//! are only true of a sample are taken out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,13 +30,21 @@ pub(super) struct Night {
 }
 
 /// Runs a task's night on the mirror of samples, in a home of its own, of which nothing stays.
-pub(super) async fn night(context: &ProbeContext<'_>, declarations: &Declarations, task_id: &str) -> Result<Option<Night>> {
+pub(super) async fn night(
+    context: &ProbeContext<'_>,
+    declarations: &Declarations,
+    task_id: &str,
+) -> Result<Option<Night>> {
     let home = context.temporary.home().scratch("night")?;
     let mirror = context.temporary.mirror().display().to_string();
     let settings = RunSettings {
         releases: Releases::open(&home, None)?,
         declarations: declarations.clone(),
-        fetch: FetchSettings { mirrors: vec![mirror], clock: Arc::clone(&context.given.fetch.clock), ..FetchSettings::default() },
+        fetch: FetchSettings {
+            mirrors: vec![mirror],
+            clock: Arc::clone(&context.given.fetch.clock),
+            ..FetchSettings::default()
+        },
         channel: "nightly".to_owned(),
         selectors: vec![task_id.to_owned()],
         chosen: Chosen::default(),
@@ -48,11 +57,19 @@ pub(super) async fn night(context: &ProbeContext<'_>, declarations: &Declaration
     };
     let observer: SharedObserver = Arc::new(Silent);
     // What that night writes down is of no use to anybody: its places are gone when it is read.
-    let report = Box::pin(run(&settings, &observer)).with_subscriber(NoSubscriber::default()).await;
-    let issues = report.as_ref().map_or_else(|_| Ok(Vec::new()), |report| issues(&home, report));
+    let report = Box::pin(run(&settings, &observer))
+        .with_subscriber(NoSubscriber::default())
+        .await;
+    let issues = report
+        .as_ref()
+        .map_or_else(|_| Ok(Vec::new()), |report| issues(&home, report));
     home.remove()?;
     let (report, issues) = (report?, issues?);
-    Ok(report.tasks.into_iter().find(|task| task.task_id == task_id).map(|task| without_sampling(task, issues)))
+    Ok(report
+        .tasks
+        .into_iter()
+        .find(|task| task.task_id == task_id)
+        .map(|task| without_sampling(task, issues)))
 }
 
 fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
@@ -61,27 +78,47 @@ fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
         return Ok(Vec::new());
     }
     let text = std::fs::read_to_string(&file).at("read", &file)?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect())
 }
 
 /// Takes out what is true of samples only.
 fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> Night {
     // The file of all findings is gone with the home.
-    task.reasons.iter_mut().for_each(|reason| reason.truncate(reason.find(" (every finding is in ").unwrap_or(reason.len())));
-    task.findings.retain(|finding| !OF_WHOLE_FILES.contains(&finding.code.as_str()));
+    task.reasons.iter_mut().for_each(|reason| {
+        reason.truncate(
+            reason
+                .find(" (every finding is in ")
+                .unwrap_or(reason.len()),
+        )
+    });
+    task.findings
+        .retain(|finding| !OF_WHOLE_FILES.contains(&finding.code.as_str()));
     Night { task, issues }
 }
 
-/// Changes declarations so that a night reads samples: of many files those that were asked for, of lists in pages the first page, and no build in
-/// buckets. `parts` are the sources of which not all rows are there.
-pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, Vec<BTreeMap<String, String>>>, parts: &BTreeSet<String>) -> Declarations {
+/// Changes declarations so that a night reads samples: of many files those that were asked for, of
+/// lists in pages the first page, and no build in buckets. `parts` are the sources of which not all
+/// rows are there.
+pub(super) fn for_samples(
+    declarations: &Declarations,
+    asked: &BTreeMap<String, Vec<BTreeMap<String, String>>>,
+    parts: &BTreeSet<String>,
+) -> Declarations {
     let mut declarations = declarations.clone();
     for declaration in declarations.pipelines.values_mut() {
         if let Some(buckets) = &mut declaration.buckets {
             buckets.count = 1;
         }
-        // The first rows of a list may have nothing for a dataset besides the main one, such as contractors.
-        if declaration.sources.iter().any(|source| parts.contains(&source.source_id)) {
+        // The first rows of a list may have nothing for a dataset besides the main one, such as
+        // contractors.
+        if declaration
+            .sources
+            .iter()
+            .any(|source| parts.contains(&source.source_id))
+        {
             for dataset_id in declaration.produces.iter().skip(1) {
                 if let Some(expectations) = declaration.expect.get_mut(dataset_id) {
                     expectations.min_rows = 0;
@@ -92,11 +129,21 @@ pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, 
             source.dated_by = None;
             source.url = sample_url(&source.url);
             if let Some(pages) = source.pages.take() {
-                source.variables.insert(pages.variable, Variable::Values(vec!["0".to_owned()]));
+                source
+                    .variables
+                    .insert(pages.variable, Variable::Values(vec!["0".to_owned()]));
             }
-            let Some(keys) = asked.get(&source.source_id).filter(|_| source.listing.is_none()) else { continue };
+            let Some(keys) = asked
+                .get(&source.source_id)
+                .filter(|_| source.listing.is_none())
+            else {
+                continue;
+            };
             for (name, variable) in &mut source.variables {
-                let mut values: Vec<String> = keys.iter().filter_map(|keys| keys.get(name).cloned()).collect();
+                let mut values: Vec<String> = keys
+                    .iter()
+                    .filter_map(|keys| keys.get(name).cloned())
+                    .collect();
                 values.sort();
                 values.dedup();
                 if !values.is_empty() {

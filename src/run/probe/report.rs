@@ -1,4 +1,5 @@
-//! What a probe says: of each address what it has, of each task what a run would do, and the exit code the run would have.
+//! What a probe says: of each address what it has, of each task what a run would do, and the exit
+//! code the run would have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,8 @@ pub enum Would {
     PublishWithFindings,
     /// The last good build stays: a source is not to be had, or the partition is not published yet.
     KeepLast,
-    /// Nothing new would be published: the data are not what is declared, or a source is not to be had and there is no build to keep.
+    /// Nothing new would be published: the data are not what is declared, or a source is not to be
+    /// had and there is no build to keep.
     Block,
 }
 
@@ -239,7 +241,12 @@ impl TaskCounts {
     }
 }
 
-/// The exit code of the night that is foreseen; `Quarantined` also where a run would publish words that no table has with no more than a warning.
+/// The exit code of the night that is foreseen; `Quarantined` also where a run would publish words
+/// that no table has with no more than a warning.
 pub(super) fn exit_code(tasks: &[ProbedTask]) -> ExitCode {
-    tasks.iter().map(|task| task.outcome.exit_code()).max().unwrap_or(ExitCode::Ok)
+    tasks
+        .iter()
+        .map(|task| task.outcome.exit_code())
+        .max()
+        .unwrap_or(ExitCode::Ok)
 }

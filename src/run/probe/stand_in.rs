@@ -1,4 +1,5 @@
-//! Finds the file of the home that a run would use where the publisher's is not to be had, or is older than an imported one.
+//! Finds the file of the home that a run would use where the publisher's is not to be had, or is
+//! older than an imported one.
 
 use super::ProbeContext;
 use super::address::Address;
@@ -17,36 +18,89 @@ pub(super) struct StandIn {
     pub(super) is_earlier: bool,
 }
 
-/// Finds the file of the home that a night would use, and puts its first records on the mirror of samples in place of the publisher's.
-pub(super) async fn of(context: &ProbeContext<'_>, address: &Address<'_>, examined: Examined) -> Result<(Examined, Option<StandIn>)> {
-    let Some(stand_in) = find(context, address, &examined)? else { return Ok((examined, None)) };
-    let path = context.given.home.as_ref().zip(context.snapshots.as_ref()).map(|(_, snapshots)| snapshots.path(&stand_in.snapshot));
-    let Some(path) = path else { return Ok((examined, None)) };
+/// Finds the file of the home that a night would use, and puts its first records on the mirror of
+/// samples in place of the publisher's.
+pub(super) async fn of(
+    context: &ProbeContext<'_>,
+    address: &Address<'_>,
+    examined: Examined,
+) -> Result<(Examined, Option<StandIn>)> {
+    let Some(stand_in) = find(context, address, &examined)? else {
+        return Ok((examined, None));
+    };
+    let path = context
+        .given
+        .home
+        .as_ref()
+        .zip(context.snapshots.as_ref())
+        .map(|(_, snapshots)| snapshots.path(&stand_in.snapshot));
+    let Some(path) = path else {
+        return Ok((examined, None));
+    };
     let mut examined = examine_own(context, address, &path, examined).await?;
-    let by = if stand_in.snapshot.obtained == Obtained::ByHand { "that a person imported" } else { "of an earlier night" };
-    examined.in_use = Some(format!("in use: the file {by} ({})", stand_in.snapshot.source_date));
+    let by = if stand_in.snapshot.obtained == Obtained::ByHand {
+        "that a person imported"
+    } else {
+        "of an earlier night"
+    };
+    examined.in_use = Some(format!(
+        "in use: the file {by} ({})",
+        stand_in.snapshot.source_date
+    ));
     Ok((examined, Some(stand_in)))
 }
 
-fn find(context: &ProbeContext<'_>, address: &Address<'_>, examined: &Examined) -> Result<Option<StandIn>> {
-    let Some(snapshots) = &context.snapshots else { return Ok(None) };
+fn find(
+    context: &ProbeContext<'_>,
+    address: &Address<'_>,
+    examined: &Examined,
+) -> Result<Option<StandIn>> {
+    let Some(snapshots) = &context.snapshots else {
+        return Ok(None);
+    };
     let (source, request) = (address.source, &address.request);
-    let known =
-        || Ok::<_, pubdata_core::error::Error>(snapshots.known(&request.source_id, &recorded_url(&request.url)?).filter(|known| known.keys == request.keys));
+    let known = || {
+        Ok::<_, pubdata_core::error::Error>(
+            snapshots
+                .known(&request.source_id, &recorded_url(&request.url)?)
+                .filter(|known| known.keys == request.keys),
+        )
+    };
     if source.by_hand && !context.fetcher.has_mirror() {
-        return Ok(known()?.map(|snapshot| StandIn { snapshot, is_earlier: false }));
+        return Ok(known()?.map(|snapshot| StandIn {
+            snapshot,
+            is_earlier: false,
+        }));
     }
     // Of a publisher who answers with a file the newer of the two counts.
-    let is_newer = |imported: &Snapshot| examined.dated.as_ref().is_none_or(|dated| *dated < imported.source_date);
+    let is_newer = |imported: &Snapshot| {
+        examined
+            .dated
+            .as_ref()
+            .is_none_or(|dated| *dated < imported.source_date)
+    };
     if let Some(snapshot) = imported(snapshots, request)?.filter(is_newer) {
-        return Ok(Some(StandIn { snapshot, is_earlier: false }));
+        return Ok(Some(StandIn {
+            snapshot,
+            is_earlier: false,
+        }));
     }
-    let is_failed = matches!(examined.verdict(), Verdict::Refused | Verdict::Moved | Verdict::Unreachable) || examined.is_refused_file;
+    let is_failed = matches!(
+        examined.verdict(),
+        Verdict::Refused | Verdict::Moved | Verdict::Unreachable
+    ) || examined.is_refused_file;
     let is_absent = matches!(examined.verdict(), Verdict::Absent | Verdict::NotAsked);
-    let stays = if source.required { source.partial && (is_failed || is_absent) } else { is_failed };
+    let stays = if source.required {
+        source.partial && (is_failed || is_absent)
+    } else {
+        is_failed
+    };
     // Pages of another night do not fit together.
     if !stays || source.pages.is_some() {
         return Ok(None);
     }
-    Ok(known()?.map(|snapshot| StandIn { snapshot, is_earlier: true }))
+    Ok(known()?.map(|snapshot| StandIn {
+        snapshot,
+        is_earlier: true,
+    }))
 }

@@ -1,5 +1,5 @@
-//! Guesses how a declaration should read a file that has changed: by equal values, known words, similar names, or the same place. Where
-//! nothing is likely it suggests nothing.
+//! Guesses how a declaration should read a file that has changed: by equal values, known words,
+//! similar names, or the same place. Where nothing is likely it suggests nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,34 +11,61 @@ use crate::building::word_guess::{Guess, KnownWords};
 use pubdata_core::contract::Contracts;
 use pubdata_core::pipeline::{Declaration, nearest};
 
-/// Two columns hold the same when so many of a hundred distinct values of the one are values of the other.
+/// Two columns hold the same when so many of a hundred distinct values of the one are values of the
+/// other.
 const SAME_VALUES_PERCENT: usize = 80;
 
 /// Fewer distinct values say nothing.
 const FEWEST_VALUES: usize = 2;
 
-/// Returns the changes of a declaration that make it read the file as it is now: a mapped column that is missing gets the new name, other new
-/// columns are listed as unused. A column that is missing and that no new one looks like gets none.
-pub(super) fn columns(declaration: &Declaration, address: &Address<'_>, examined: &Examined, now: &Cells, last: &Last) -> Vec<Edit> {
+/// Returns the changes of a declaration that make it read the file as it is now: a mapped column
+/// that is missing gets the new name, other new columns are listed as unused. A column that is
+/// missing and that no new one looks like gets none.
+pub(super) fn columns(
+    declaration: &Declaration,
+    address: &Address<'_>,
+    examined: &Examined,
+    now: &Cells,
+    last: &Last,
+) -> Vec<Edit> {
     let source_id = &address.source.source_id;
     let new: Vec<&str> = examined.header.new.iter().map(String::as_str).collect();
     let mut edits = Vec::new();
     let mut mapped: BTreeSet<&str> = BTreeSet::new();
     for column in &examined.missing {
         let names = &address.source.columns[column];
-        let by_name = || names.iter().chain([column]).find_map(|name| nearest(name, &new));
+        let by_name = || {
+            names
+                .iter()
+                .chain([column])
+                .find_map(|name| nearest(name, &new))
+        };
         let found = by_values(declaration, column, &new, now, last)
             .or_else(|| Some((by_name()?, Rule::SimilarName)))
-            .or_else(|| Some((by_position(names, &examined.columns, &new, last)?, Rule::SamePlace)));
+            .or_else(|| {
+                Some((
+                    by_position(names, &examined.columns, &new, last)?,
+                    Rule::SamePlace,
+                ))
+            });
         if let Some((name, rule)) = found {
             mapped.insert(name);
-            edits.push(Edit::Alternative { source_id: source_id.clone(), column: column.clone(), name: name.to_owned(), rule });
+            edits.push(Edit::Alternative {
+                source_id: source_id.clone(),
+                column: column.clone(),
+                name: name.to_owned(),
+                rule,
+            });
         }
     }
-    // While a mapped column is missing without a likely new name, what the new ones are is for a person to say.
+    // While a mapped column is missing without a likely new name, what the new ones are is for a
+    // person to say.
     if edits.len() == examined.missing.len() {
         let unused = new.into_iter().filter(|name| !mapped.contains(name));
-        edits.extend(unused.map(|name| Edit::Ignore { source_id: source_id.clone(), name: name.to_owned() }));
+        edits.extend(unused.map(|name| Edit::Ignore {
+            source_id: source_id.clone(),
+            name: name.to_owned(),
+        }));
     }
     edits
 }
@@ -52,57 +79,118 @@ pub(super) struct Last {
 }
 
 /// The new column with the values of the missing one, in the last file or in the settings' tables.
-fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: &Cells, last: &Last) -> Option<(&'n str, Rule)> {
+fn by_values<'n>(
+    declaration: &Declaration,
+    column: &str,
+    new: &[&'n str],
+    now: &Cells,
+    last: &Last,
+) -> Option<(&'n str, Rule)> {
     let share = |name: &&str, known: &BTreeSet<String>| {
-        let values = now.get(*name).filter(|values| values.len() >= FEWEST_VALUES)?;
+        let values = now
+            .get(*name)
+            .filter(|values| values.len() >= FEWEST_VALUES)?;
         Some(values.iter().filter(|value| known.contains(*value)).count() * 100 / values.len())
     };
-    let before = last.cells.get(column).filter(|values| values.len() >= FEWEST_VALUES);
+    let before = last
+        .cells
+        .get(column)
+        .filter(|values| values.len() >= FEWEST_VALUES);
     let words = values::table_words(declaration, column);
     let of = |known: &BTreeSet<String>| {
-        let scored: Vec<(usize, &'n str)> =
-            new.iter().filter_map(|name| Some((share(name, known)?, *name))).filter(|(share, _)| *share >= SAME_VALUES_PERCENT).collect();
+        let scored: Vec<(usize, &'n str)> = new
+            .iter()
+            .filter_map(|name| Some((share(name, known)?, *name)))
+            .filter(|(share, _)| *share >= SAME_VALUES_PERCENT)
+            .collect();
         match scored.as_slice() {
             [(_, name)] => Some(*name),
             _ => None,
         }
     };
     let by_last = before.and_then(&of).map(|name| (name, Rule::SameValues));
-    by_last.or_else(|| Some((Some(&words).filter(|words| words.len() >= FEWEST_VALUES).and_then(of)?, Rule::WordsOfSettings)))
+    by_last.or_else(|| {
+        Some((
+            Some(&words)
+                .filter(|words| words.len() >= FEWEST_VALUES)
+                .and_then(of)?,
+            Rule::WordsOfSettings,
+        ))
+    })
 }
 
 /// The new column that stands where the missing one stood, between the same neighbours.
-fn by_position<'n>(names: &[String], columns: &[String], new: &[&'n str], last: &Last) -> Option<&'n str> {
+fn by_position<'n>(
+    names: &[String],
+    columns: &[String],
+    new: &[&'n str],
+    last: &Last,
+) -> Option<&'n str> {
     if columns.len() != last.columns.len() {
         return None;
     }
-    let place = last.columns.iter().position(|column| names.contains(column))?;
-    let is_same = |place: Option<usize>| place.is_none_or(|place| columns.get(place) == last.columns.get(place));
-    let here = columns.get(place).filter(|_| is_same(place.checked_sub(1)) && is_same(Some(place + 1)))?;
+    let place = last
+        .columns
+        .iter()
+        .position(|column| names.contains(column))?;
+    let is_same = |place: Option<usize>| {
+        place.is_none_or(|place| columns.get(place) == last.columns.get(place))
+    };
+    let here = columns
+        .get(place)
+        .filter(|_| is_same(place.checked_sub(1)) && is_same(Some(place + 1)))?;
     new.iter().copied().find(|name| name == here)
 }
 
-/// Returns the lines for words that no table has, where the list's own table or the vocabulary of the trade has one that is near.
-pub(super) fn words(contracts: &Contracts, declaration: &Declaration, unknown: &BTreeMap<String, BTreeSet<String>>) -> Vec<Edit> {
+/// Returns the lines for words that no table has, where the list's own table or the vocabulary of
+/// the trade has one that is near.
+pub(super) fn words(
+    contracts: &Contracts,
+    declaration: &Declaration,
+    unknown: &BTreeMap<String, BTreeSet<String>>,
+) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (kind, texts) in unknown {
-        let Some(known) = KnownWords::of(contracts, declaration, kind) else { continue };
+        let Some(known) = KnownWords::of(contracts, declaration, kind) else {
+            continue;
+        };
         for text in texts {
-            if let Some(Guess { value, like, likeness }) = known.guess(text) {
-                edits.push(Edit::Word { table: known.table.clone(), word: text.clone(), value: value.clone(), like: like.to_owned(), likeness });
+            if let Some(Guess {
+                value,
+                like,
+                likeness,
+            }) = known.guess(text)
+            {
+                edits.push(Edit::Word {
+                    table: known.table.clone(),
+                    word: text.clone(),
+                    value: value.clone(),
+                    like: like.to_owned(),
+                    likeness,
+                });
             }
         }
     }
     edits
 }
 
-/// Returns the address to declare for a file that has moved; where the new address is one for a short time, the host to name.
+/// Returns the address to declare for a file that has moved; where the new address is one for a
+/// short time, the host to name.
 pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
     let source_id = address.source.source_id.clone();
-    let query = location.split_once('?').map_or("", |(_, query)| query).to_lowercase();
-    if ["signature", "x-amz-", "token=", "expires="].iter().any(|sign| query.contains(sign)) {
+    let query = location
+        .split_once('?')
+        .map_or("", |(_, query)| query)
+        .to_lowercase();
+    if ["signature", "x-amz-", "token=", "expires="]
+        .iter()
+        .any(|sign| query.contains(sign))
+    {
         let host = location.split_once("://")?.1.split(['/', '?']).next()?;
-        return Some(Edit::Redirect { source_id, host: host.to_owned() });
+        return Some(Edit::Redirect {
+            source_id,
+            host: host.to_owned(),
+        });
     }
     if !location.starts_with("https://") || address.source.listing.is_some() {
         return None;
@@ -110,13 +198,21 @@ pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
     let mut template = location.to_owned();
     for (name, value) in &address.request.keys {
         let upper = value.to_uppercase();
-        // A value that does not stand in the new address, or that is too short to be told from other text, cannot be put back.
+        // A value that does not stand in the new address, or that is too short to be told from
+        // other text, cannot be put back.
         if value.len() < 2 || !(template.contains(value.as_str()) || template.contains(&upper)) {
             return None;
         }
         let in_capitals = format!("{{{}}}", name.to_uppercase());
         template = template.replace(value.as_str(), &format!("{{{name}}}"));
-        template = if *value == upper { template } else { template.replace(&upper, &in_capitals) };
+        template = if *value == upper {
+            template
+        } else {
+            template.replace(&upper, &in_capitals)
+        };
     }
-    Some(Edit::Url { source_id, url: template })
+    Some(Edit::Url {
+        source_id,
+        url: template,
+    })
 }

@@ -1,4 +1,5 @@
-//! Puts what was foreseen into the report. An address is told with what becomes of its tasks because of it, not because of another source.
+//! Puts what was foreseen into the report. An address is told with what becomes of its tasks
+//! because of it, not because of another source.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use pubdata_core::issue::Severity;
 use pubdata_core::provenance::SourceRows;
 use pubdata_fetch::recorded_url;
 
-/// Puts what was foreseen into a report: of each task, and of each address what becomes of its tasks because of it.
+/// Puts what was foreseen into a report: of each task, and of each address what becomes of its
+/// tasks because of it.
 pub(super) struct Teller<'t> {
     pub(super) context: &'t ProbeContext<'t>,
     pub(super) tasks: &'t [Foreseen<'t>],
@@ -40,7 +42,11 @@ impl<'t> Teller<'t> {
                 outcome: foresight.end,
                 is_in_release: last == LastBuild::Stays || matches!(foresight.end, End::Built(_)),
                 reasons: self.reasons(foresight),
-                rows: foresight.night.as_ref().map(|night| night.task.rows.clone()).unwrap_or_default(),
+                rows: foresight
+                    .night
+                    .as_ref()
+                    .map(|night| night.task.rows.clone())
+                    .unwrap_or_default(),
                 not_sampled: foresight.not_sampled.clone(),
                 with_suggestions: self.tried.get(&task.task_id).map(|(would, _)| *would),
             }
@@ -57,32 +63,84 @@ impl<'t> Teller<'t> {
         if !matches!(foresight.end, End::Built(_)) {
             return foresight.reasons.clone();
         }
-        foresight.findings.iter().map(|finding| format!("{} {}: {}", finding.code, finding.source_id, finding.detail)).collect()
+        foresight
+            .findings
+            .iter()
+            .map(|finding| format!("{} {}: {}", finding.code, finding.source_id, finding.detail))
+            .collect()
     }
 
     fn source(&self, asked: &Asked<'_>) -> Result<ProbedSource> {
         let source_id = &asked.address.source.source_id;
         let declarations = &self.context.given.declarations;
         let owner = declarations.source(source_id).map(|(owner, _)| owner);
-        let is_main = owner.is_some_and(|owner| owner.sources.first().is_some_and(|first| first.source_id == *source_id));
-        let readers: Vec<Reader<'_>> =
-            self.tasks.iter().zip(self.foresights).filter(|(task, _)| task.sources.iter().any(|(_, source)| source.source_id == *source_id)).collect();
+        let is_main = owner.is_some_and(|owner| {
+            owner
+                .sources
+                .first()
+                .is_some_and(|first| first.source_id == *source_id)
+        });
+        let readers: Vec<Reader<'_>> = self
+            .tasks
+            .iter()
+            .zip(self.foresights)
+            .filter(|(task, _)| {
+                task.sources
+                    .iter()
+                    .any(|(_, source)| source.source_id == *source_id)
+            })
+            .collect();
         let is_told_of = self.is_told_of(asked);
-        let of_own = owner.and_then(|owner| self.edits.get(&owner.pipeline_id)).into_iter().flatten();
-        let own: Vec<Edit> = of_own.filter(|edit| is_told_of && edit.is_of(source_id, is_main)).cloned().collect();
+        let of_own = owner
+            .and_then(|owner| self.edits.get(&owner.pipeline_id))
+            .into_iter()
+            .flatten();
+        let own: Vec<Edit> = of_own
+            .filter(|edit| is_told_of && edit.is_of(source_id, is_main))
+            .cloned()
+            .collect();
         let suggestion = match owner {
-            Some(owner) if !own.is_empty() => Some(edit::show(&declarations.files, &owner.pipeline_id, &own)?),
+            Some(owner) if !own.is_empty() => {
+                Some(edit::show(&declarations.files, &owner.pipeline_id, &own)?)
+            }
             _ => None,
         };
-        let with_suggestions =
-            suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| self.tried.get(&task.task_id)).max_by_key(|(would, _)| *would));
+        let with_suggestions = suggestion.as_ref().and_then(|_| {
+            readers
+                .iter()
+                .filter_map(|(task, _)| self.tried.get(&task.task_id))
+                .max_by_key(|(would, _)| *would)
+        });
         let records = asked.examined.records;
-        let sampled = readers.iter().find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, records)));
-        let outcomes = readers.iter().map(|reader| (self.because_of(asked, *reader), self.context.last_build(&reader.0.task_id)));
-        let (outcome, last) = outcomes.max().unwrap_or((End::Built(ExitCode::Ok), LastBuild::None));
-        let not_sampled = readers.iter().find_map(|(_, foresight)| foresight.not_sampled.clone()).filter(|_| asked.is_had() && asked.role == Role::File);
+        let sampled = readers.iter().find_map(|(_, foresight)| {
+            Some(sample(
+                foresight.night.as_ref()?,
+                source_id,
+                is_main,
+                records,
+            ))
+        });
+        let outcomes = readers.iter().map(|reader| {
+            (
+                self.because_of(asked, *reader),
+                self.context.last_build(&reader.0.task_id),
+            )
+        });
+        let (outcome, last) = outcomes
+            .max()
+            .unwrap_or((End::Built(ExitCode::Ok), LastBuild::None));
+        let not_sampled = readers
+            .iter()
+            .find_map(|(_, foresight)| foresight.not_sampled.clone())
+            .filter(|_| asked.is_had() && asked.role == Role::File);
         let is_without = !asked.address.source.required && !asked.is_had();
-        let problem = asked.examined.problem.clone().map(|problem| if is_without { format!("{problem}; the build can do without it") } else { problem });
+        let problem = asked.examined.problem.clone().map(|problem| {
+            if is_without {
+                format!("{problem}; the build can do without it")
+            } else {
+                problem
+            }
+        });
         Ok(ProbedSource {
             source_id: source_id.clone(),
             url: recorded_url(&asked.address.request.url)?,
@@ -98,38 +156,76 @@ impl<'t> Teller<'t> {
             not_sampled: asked.examined.not_sampled.clone().or(not_sampled),
             suggestion,
             with_suggestions: with_suggestions.map(|(would, _)| *would),
-            remaining: with_suggestions.map(|(_, reasons)| reasons.clone()).unwrap_or_default(),
+            remaining: with_suggestions
+                .map(|(_, reasons)| reasons.clone())
+                .unwrap_or_default(),
         })
     }
 
-    /// Whether an address is the one of its source that rows and suggestions are told with: the first that is there.
+    /// Whether an address is the one of its source that rows and suggestions are told with: the
+    /// first that is there.
     fn is_told_of(&self, asked: &Asked<'_>) -> bool {
-        let of_source = || self.asked.iter().filter(|other| other.role == Role::File && other.address.source.source_id == asked.address.source.source_id);
-        let first = of_source().find(|other| other.is_had()).or_else(|| of_source().next());
+        let of_source = || {
+            self.asked.iter().filter(|other| {
+                other.role == Role::File
+                    && other.address.source.source_id == asked.address.source.source_id
+            })
+        };
+        let first = of_source()
+            .find(|other| other.is_had())
+            .or_else(|| of_source().next());
         first.is_some_and(|first| std::ptr::eq(first, asked))
     }
 
     /// How a task ends because of one address, as far as another source is not the reason.
     fn because_of(&self, asked: &Asked<'_>, (task, foresight): Reader<'_>) -> End {
-        let own_finding = asked.finding().map_or(ExitCode::Ok, |finding| findings::exit_code(&finding));
+        let own_finding = asked
+            .finding()
+            .map_or(ExitCode::Ok, |finding| findings::exit_code(&finding));
         if asked.is_missing() {
             return foresight.end;
         }
         if !asked.is_had() || asked.role != Role::File {
             return End::Built(own_finding);
         }
-        let is_of_task = |other: &Asked<'_>| task.sources.iter().any(|(_, source)| source.source_id == other.address.source.source_id);
-        let is_ok = |other: &Asked<'_>| other.examined.verdict() == Verdict::Ok || other.stand_in.is_some();
-        let has_other = self.asked.iter().any(|other| is_of_task(other) && other.role == Role::File && !is_ok(other) && other.is_had());
+        let is_of_task = |other: &Asked<'_>| {
+            task.sources
+                .iter()
+                .any(|(_, source)| source.source_id == other.address.source.source_id)
+        };
+        let is_ok =
+            |other: &Asked<'_>| other.examined.verdict() == Verdict::Ok || other.stand_in.is_some();
+        let has_other = self.asked.iter().any(|other| {
+            is_of_task(other) && other.role == Role::File && !is_ok(other) && other.is_had()
+        });
         match foresight.end {
-            End::Blocked if is_ok(asked) && (has_other || asked.address.is_lookup) => End::Built(own_finding),
+            End::Blocked if is_ok(asked) && (has_other || asked.address.is_lookup) => {
+                End::Built(own_finding)
+            }
             end @ End::Blocked => end,
             End::Built(code) => {
-                let own = foresight.findings.iter().filter(|finding| finding.source_id == asked.address.source.source_id).map(findings::exit_code);
-                let of_findings = foresight.findings.iter().map(findings::exit_code).max().unwrap_or(ExitCode::Ok);
+                let own = foresight
+                    .findings
+                    .iter()
+                    .filter(|finding| finding.source_id == asked.address.source.source_id)
+                    .map(findings::exit_code);
+                let of_findings = foresight
+                    .findings
+                    .iter()
+                    .map(findings::exit_code)
+                    .max()
+                    .unwrap_or(ExitCode::Ok);
                 // What is odd about rows is told with the pipeline's first source.
-                let is_first = task.declaration.sources.first().is_some_and(|first| first.source_id == asked.address.source.source_id);
-                let of_rows = if is_first && code > of_findings { code } else { ExitCode::Ok };
+                let is_first = task
+                    .declaration
+                    .sources
+                    .first()
+                    .is_some_and(|first| first.source_id == asked.address.source.source_id);
+                let of_rows = if is_first && code > of_findings {
+                    code
+                } else {
+                    ExitCode::Ok
+                };
                 let of_columns = if is_ok(asked) { ExitCode::Ok } else { code };
                 End::Built(own.fold(own_finding.max(of_rows).max(of_columns), ExitCode::max))
             }
@@ -138,17 +234,42 @@ impl<'t> Teller<'t> {
     }
 }
 
-/// What became of the rows of one source; of a pipeline's first source also what is not told of any.
+/// What became of the rows of one source; of a pipeline's first source also what is not told of
+/// any.
 fn sample(night: &Night, source_id: &str, is_main: bool, records: u64) -> Sample {
     // A night that was blocked has no account of its rows.
-    let counts = night.task.source_rows.get(source_id).cloned().unwrap_or_else(|| SourceRows { read: records, ..SourceRows::default() });
+    let counts = night
+        .task
+        .source_rows
+        .get(source_id)
+        .cloned()
+        .unwrap_or_else(|| SourceRows {
+            read: records,
+            ..SourceRows::default()
+        });
     let mut quarantined: BTreeMap<String, u64> = BTreeMap::new();
-    for issue in night.issues.iter().filter(|issue| issue.severity == Severity::Quarantine) {
-        let is_own = issue.pointer.as_ref().map_or(is_main, |pointer| pointer.source_id == source_id);
+    for issue in night
+        .issues
+        .iter()
+        .filter(|issue| issue.severity == Severity::Quarantine)
+    {
+        let is_own = issue
+            .pointer
+            .as_ref()
+            .map_or(is_main, |pointer| pointer.source_id == source_id);
         if is_own {
             *quarantined.entry(issue.code.clone()).or_default() += 1;
         }
     }
-    let unknown_values = if is_main { unknown_values(night) } else { BTreeMap::new() };
-    Sample { rows: counts.read, accepted: counts.records + counts.merged, quarantined, unknown_values }
+    let unknown_values = if is_main {
+        unknown_values(night)
+    } else {
+        BTreeMap::new()
+    };
+    Sample {
+        rows: counts.read,
+        accepted: counts.records + counts.merged,
+        quarantined,
+        unknown_values,
+    }
 }

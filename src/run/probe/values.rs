@@ -1,4 +1,5 @@
-//! The distinct values of a file's columns, and the words that the settings have for a column: what new columns are recognised by.
+//! The distinct values of a file's columns, and the words that the settings have for a column: what
+//! new columns are recognised by.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,13 +20,34 @@ const MOST_VALUES: usize = 2_000;
 const ROWS: usize = 4_096;
 
 /// Reads the distinct values of some columns of a file: ours, each with the publisher's names.
-pub(super) fn of_file(address: &Address<'_>, path: &Path, member: Option<&str>, columns: &[(String, Vec<String>)], all: &[String]) -> Result<Cells> {
+pub(super) fn of_file(
+    address: &Address<'_>,
+    path: &Path,
+    member: Option<&str>,
+    columns: &[(String, Vec<String>)],
+    all: &[String],
+) -> Result<Cells> {
     let wanted: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
-    let ignore = all.iter().filter(|column| !wanted.contains(column)).cloned().collect();
-    let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| plan.want_optional(name, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let ignore = all
+        .iter()
+        .filter(|column| !wanted.contains(column))
+        .cloned()
+        .collect();
+    let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| {
+        plan.want_optional(name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    };
     let plan = columns.iter().fold(ColumnPlan::new(ignore), want);
     let source = address.source;
-    let task = decode::Task { path, format: &source.format, member, plan: &plan, input: 0, member_number: 0, max_bytes: source.max_bytes, only: None };
+    let task = decode::Task {
+        path,
+        format: &source.format,
+        member,
+        plan: &plan,
+        input: 0,
+        member_number: 0,
+        max_bytes: source.max_bytes,
+        only: None,
+    };
     let mut cells = Cells::new();
     let mut is_first = true;
     let mut take = |frame: polars::prelude::DataFrame| {
@@ -36,7 +58,14 @@ pub(super) fn of_file(address: &Address<'_>, path: &Path, member: Option<&str>, 
         for (name, _) in columns {
             let values = cells.entry(name.clone()).or_default();
             let texts = frame.column(name)?.str()?;
-            values.extend(texts.iter().flatten().map(|text| text.trim().to_uppercase()).filter(|text| !text.is_empty()).take(MOST_VALUES));
+            values.extend(
+                texts
+                    .iter()
+                    .flatten()
+                    .map(|text| text.trim().to_uppercase())
+                    .filter(|text| !text.is_empty())
+                    .take(MOST_VALUES),
+            );
         }
         Ok(())
     };
@@ -47,10 +76,18 @@ pub(super) fn of_file(address: &Address<'_>, path: &Path, member: Option<&str>, 
 /// The words of the settings' tables that a column is looked up in, in capitals.
 pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
     let column = column.trim_end_matches("_raw").trim_end_matches("_code");
-    tables_of(declaration, column).into_iter().flat_map(|(_, table)| table.keys()).map(|word| word.trim().to_uppercase()).collect()
+    tables_of(declaration, column)
+        .into_iter()
+        .flat_map(|(_, table)| table.keys())
+        .map(|word| word.trim().to_uppercase())
+        .collect()
 }
 
 /// The words that a finding quotes.
 pub(super) fn quoted(detail: &str) -> impl Iterator<Item = &str> {
-    detail.split('`').skip(1).step_by(2).filter(|word| !word.trim().is_empty())
+    detail
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| !word.trim().is_empty())
 }

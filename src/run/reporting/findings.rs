@@ -1,4 +1,5 @@
-//! Findings about sources as a whole: their codes, where they come from beside decoding, and how loud each is.
+//! Findings about sources as a whole: their codes, where they come from beside decoding, and how
+//! loud each is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,7 +22,8 @@ pub(crate) const LENGTH_UNKNOWN: &str = "length_unknown";
 /// A file, or what tells of it, is dated in the future.
 pub(crate) const FUTURE_DATE: &str = "future_date";
 
-/// A file whose bytes changed while the instant of its last change, as the publisher's document states it, did not.
+/// A file whose bytes changed while the instant of its last change, as the publisher's document
+/// states it, did not.
 pub(crate) const CHANGED_UNSTATED: &str = "changed_unstated";
 
 /// A page that lists a source's files could not be read, or names none.
@@ -57,12 +59,16 @@ pub(crate) fn exit_code(finding: &SourceFinding) -> ExitCode {
 /// Returns what to do about a finding, with the command to type.
 pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
     match finding.code.as_str() {
-        UNCONFIRMED_LAYOUT => format!("look at what was published and quarantined, then `pubdata accept {pipeline_id}`"),
+        UNCONFIRMED_LAYOUT => format!(
+            "look at what was published and quarantined, then `pubdata accept {pipeline_id}`"
+        ),
         NEW_COLUMN | UNKNOWN_WORDS | MEANING_LOST => format!(
             "`pubdata probe {pipeline_id} --write declarations` writes the declarations with suggested lines to the folder `declarations`: complete them, then `pubdata run --declarations declarations`"
         ),
         FILE_MISSING | OPTIONAL_FILE_MISSING | PAGE_NOT_READ => {
-            format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done")
+            format!(
+                "the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done"
+            )
         }
         _ => format!("`pubdata probe {pipeline_id}` shows what the publisher has"),
     }
@@ -70,55 +76,119 @@ pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
 
 /// Whether a finding is about how a file or page came, or did not come.
 pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
-    [CHANGED_UNSTATED, FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
+    [
+        CHANGED_UNSTATED,
+        FILE_MISSING,
+        FUTURE_DATE,
+        LENGTH_UNKNOWN,
+        OPTIONAL_FILE_MISSING,
+        PAGE_NOT_READ,
+    ]
+    .contains(&finding.code.as_str())
 }
 
-/// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.
+/// Whether a finding is about the build itself, and holds for as long as the build does; others are
+/// about one night's answers.
 pub(crate) fn is_of_build(finding: &SourceFinding) -> bool {
     !is_of_arrivals(finding) && finding.code != UNCONFIRMED_LAYOUT
 }
 
 /// Tells that a layout is known from documents alone.
-pub(crate) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvidence) -> Vec<SourceFinding> {
+pub(crate) fn unconfirmed_layout(
+    declaration: &Declaration,
+    evidence: LayoutEvidence,
+) -> Vec<SourceFinding> {
     let detail = |source_id: &str| {
         format!(
             "its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and quarantined, then run `pubdata accept {source_id}`"
         )
     };
-    let unseen = declaration.sources.iter().filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());
-    unseen.take(1).map(|source| SourceFinding::new(&source.source_id, UNCONFIRMED_LAYOUT, detail(&declaration.pipeline_id))).collect()
+    let unseen = declaration
+        .sources
+        .iter()
+        .filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());
+    unseen
+        .take(1)
+        .map(|source| {
+            SourceFinding::new(
+                &source.source_id,
+                UNCONFIRMED_LAYOUT,
+                detail(&declaration.pipeline_id),
+            )
+        })
+        .collect()
 }
 
 /// Finds the columns that had values in the last release and have none in a build.
-pub(crate) fn turned_empty(staged: &StagedBuild, previous: Option<&Manifest>) -> Vec<SourceFinding> {
-    let Some(previous) = previous.filter(|previous| previous.tasks.contains_key(&staged.task_id)) else { return Vec::new() };
+pub(crate) fn turned_empty(
+    staged: &StagedBuild,
+    previous: Option<&Manifest>,
+) -> Vec<SourceFinding> {
+    let Some(previous) = previous.filter(|previous| previous.tasks.contains_key(&staged.task_id))
+    else {
+        return Vec::new();
+    };
     let mut parts_of: BTreeMap<&str, Vec<&pubdata_store::Part>> = BTreeMap::new();
-    staged.parts.iter().for_each(|staged| parts_of.entry(&staged.dataset_id).or_default().push(&staged.part));
+    staged.parts.iter().for_each(|staged| {
+        parts_of
+            .entry(&staged.dataset_id)
+            .or_default()
+            .push(&staged.part)
+    });
     let mut findings = Vec::new();
     for (dataset_id, parts) in parts_of {
-        let before = previous.datasets.get(dataset_id).map(|dataset| dataset.parts.iter().filter(|part| part.task_id == staged.task_id));
-        let (Some(now), Some(before)) = (empty_columns(parts.into_iter()), before.and_then(empty_columns)) else { continue };
-        let turned: Vec<String> = now.difference(&before).map(|column| format!("`{column}`")).collect();
+        let before = previous.datasets.get(dataset_id).map(|dataset| {
+            dataset
+                .parts
+                .iter()
+                .filter(|part| part.task_id == staged.task_id)
+        });
+        let (Some(now), Some(before)) = (
+            empty_columns(parts.into_iter()),
+            before.and_then(empty_columns),
+        ) else {
+            continue;
+        };
+        let turned: Vec<String> = now
+            .difference(&before)
+            .map(|column| format!("`{column}`"))
+            .collect();
         if !turned.is_empty() {
             let detail = format!(
                 "no row of {dataset_id} has a value for {} any more: see what the publisher changed in the columns it was read from",
                 turned.join(", ")
             );
-            let source_id = staged.entry.inputs.first().map_or(dataset_id, |input| input.source_id.as_str());
+            let source_id = staged
+                .entry
+                .inputs
+                .first()
+                .map_or(dataset_id, |input| input.source_id.as_str());
             findings.push(SourceFinding::new(source_id, COLUMN_TURNED_EMPTY, detail));
         }
     }
     findings
 }
 
-/// The columns without a value in any part; none where a part does not say, or where there are few rows.
-fn empty_columns<'p>(parts: impl Iterator<Item = &'p pubdata_store::Part>) -> Option<BTreeSet<&'p str>> {
+/// The columns without a value in any part; none where a part does not say, or where there are few
+/// rows.
+fn empty_columns<'p>(
+    parts: impl Iterator<Item = &'p pubdata_store::Part>,
+) -> Option<BTreeSet<&'p str>> {
     let mut empty: Option<BTreeSet<&str>> = None;
     let mut rows = 0;
     for part in parts.filter(|part| part.rows > 0) {
-        let of_part: BTreeSet<&str> = part.report.empty_columns.as_ref()?.iter().map(String::as_str).collect();
+        let of_part: BTreeSet<&str> = part
+            .report
+            .empty_columns
+            .as_ref()?
+            .iter()
+            .map(String::as_str)
+            .collect();
         rows += part.rows;
-        empty = Some(empty.map_or_else(|| of_part.clone(), |known| known.intersection(&of_part).copied().collect()));
+        empty = Some(empty.map_or_else(
+            || of_part.clone(),
+            |known| known.intersection(&of_part).copied().collect(),
+        ));
     }
     empty.filter(|_| rows >= FEWEST_ROWS)
 }

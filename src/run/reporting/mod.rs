@@ -1,4 +1,5 @@
-//! What is told of a run, before it, while it goes on and after it: plan, report, exit code, findings about sources. Data, and no step of the run.
+//! What is told of a run, before it, while it goes on and after it: plan, report, exit code,
+//! findings about sources. Data, and no step of the run.
 
 pub mod findings;
 pub mod plan;

@@ -27,13 +27,15 @@ pub struct Plan {
 pub struct FetchedSource {
     /// The file's address, without secrets.
     pub url: String,
-    /// What came of it. `reused`: not fetched, because the publisher's document says that it did not change; `absent`: there is no such file, and it is
-    /// optional or not published yet; `not configured`: a setting such as a key is missing.
+    /// What came of it. `reused`: not fetched, because the publisher's document says that it did
+    /// not change; `absent`: there is no such file, and it is optional or not published yet; `not
+    /// configured`: a setting such as a key is missing.
     #[schemars(extend("enum" = ["new", "unchanged", "reused", "absent", "not configured", "failed"]))]
     pub outcome: Cow<'static, str>,
     /// Size of the snapshot in bytes, over all pages of a list; null if there is none.
     pub size_bytes: Option<u64>,
-    /// Why it failed, which setting is missing, or what the publisher's document says; null otherwise.
+    /// Why it failed, which setting is missing, or what the publisher's document says; null
+    /// otherwise.
     pub detail: Option<String>,
 }
 
@@ -80,6 +82,10 @@ pub struct Problem {
 impl Problem {
     /// A file that is not there.
     pub(crate) fn missing(message: String) -> Self {
-        Self { is_source_missing: true, message, next_step: None }
+        Self {
+            is_source_missing: true,
+            message,
+            next_step: None,
+        }
     }
 }

@@ -20,7 +20,8 @@ use pubdata_store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 pub enum ExitCode {
     /// Published, or nothing had changed.
     Ok,
-    /// Published, with something to look at: more quarantined records than the declared level, or an edition that is late.
+    /// Published, with something to look at: more quarantined records than the declared level, or
+    /// an edition that is late.
     Quarantined,
     /// A source was not available; the rest was published.
     SourceMissing,
@@ -56,26 +57,31 @@ pub(super) const TO_BUILD: &str = "to_build";
 pub struct TaskReport {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
-    /// What became of it. `resumed`: made by a run that was broken off; `fresh`: as it was published; `to_build`: in a plan; `never_run`: no run has tried it.
+    /// What became of it. `resumed`: made by a run that was broken off; `fresh`: as it was
+    /// published; `to_build`: in a plan; `never_run`: no run has tried it.
     #[schemars(extend("enum" = ["built", "resumed", "fresh", "blocked", "missing", "not_published", "to_build", "never_run"]))]
     pub outcome: &'static str,
     /// Whether the release has a build of it, now or from before.
     pub is_in_release: bool,
-    /// End of the first of the runs in a row that could not renew it, RFC 3339 UTC. Absent if nothing is the matter, or no run has ended since.
+    /// End of the first of the runs in a row that could not renew it, RFC 3339 UTC. Absent if
+    /// nothing is the matter, or no run has ended since.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Option<String>,
     /// Why it was built or is to be, or why it could not be; readable alone.
     pub reasons: Vec<String>,
-    /// What a person can do, with the command to type; null if there is nothing to do, or only the publisher can.
+    /// What a person can do, with the command to type; null if there is nothing to do, or only the
+    /// publisher can.
     pub next_step: Option<String>,
     /// Whether the operator has said that a run can do without it: it decides no exit code.
     pub is_optional: bool,
     /// Hash of all that decides the build that was tried or made; null if sources are missing.
     pub input_hash: Option<Digest>,
-    /// How much of a sharded pipeline was built; null for other pipelines, and if nothing was built or the build was resumed.
+    /// How much of a sharded pipeline was built; null for other pipelines, and if nothing was built
+    /// or the build was resumed.
     pub subjects: Option<SubjectCounts>,
-    /// Rows of each dataset the task made, without the table of records set aside; empty if nothing was built.
+    /// Rows of each dataset the task made, without the table of records set aside; empty if nothing
+    /// was built.
     pub rows: BTreeMap<String, u64>,
     /// What became of the rows of each source. Absent if no source was read row by row.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -125,11 +131,29 @@ impl TaskReport {
         match state {
             TaskState::Fresh => Self::new(task_id, "fresh", Vec::new()),
             TaskState::Stale(reasons) => Self::new(task_id, TO_BUILD, reasons.clone()),
-            TaskState::NotPublished(reasons) => Self::new(task_id, "not_published", reasons.clone()),
+            TaskState::NotPublished(reasons) => {
+                Self::new(task_id, "not_published", reasons.clone())
+            }
             TaskState::Blocked(problems) => {
-                let outcome = if problems.iter().all(|problem| problem.is_source_missing) { "missing" } else { "blocked" };
-                let next_step = problems.iter().find_map(|problem| problem.next_step.clone());
-                Self { next_step, ..Self::new(task_id, outcome, problems.iter().map(|problem| problem.message.clone()).collect()) }
+                let outcome = if problems.iter().all(|problem| problem.is_source_missing) {
+                    "missing"
+                } else {
+                    "blocked"
+                };
+                let next_step = problems
+                    .iter()
+                    .find_map(|problem| problem.next_step.clone());
+                Self {
+                    next_step,
+                    ..Self::new(
+                        task_id,
+                        outcome,
+                        problems
+                            .iter()
+                            .map(|problem| problem.message.clone())
+                            .collect(),
+                    )
+                }
             }
         }
     }
@@ -155,7 +179,8 @@ pub struct RunReport {
     pub channel: String,
     /// What the channel points at after the run; null if nothing was ever published.
     pub release_id: Option<ReleaseId>,
-    /// What became of the run. `mended`: the same release, with lost or damaged parts written anew; `nothing`: no task has a build, now or from before.
+    /// What became of the run. `mended`: the same release, with lost or damaged parts written anew;
+    /// `nothing`: no task has a build, now or from before.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing"]))]
     pub outcome: &'static str,
     /// Whether its sources were a mirror of samples: row floors do not apply.
@@ -198,9 +223,19 @@ impl RunReport {
             note: None,
             accepted: self.accepted.clone(),
             import: None,
-            fetched_bytes: Some(self.sources.iter().filter(|source| source.outcome == "new").filter_map(|source| source.size_bytes).sum()),
+            fetched_bytes: Some(
+                self.sources
+                    .iter()
+                    .filter(|source| source.outcome == "new")
+                    .filter_map(|source| source.size_bytes)
+                    .sum(),
+            ),
             disk: None,
-            tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
+            tasks: self
+                .tasks
+                .iter()
+                .map(|report| (report.task_id.clone(), task(report)))
+                .collect(),
         }
     }
 }
@@ -208,7 +243,8 @@ impl RunReport {
 /// A new id for a run that begins.
 pub(crate) fn new_run_id(now: jiff::Timestamp) -> Result<String> {
     let mut bytes = [0; 3];
-    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
     let suffix: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")))
 }

@@ -1,4 +1,5 @@
-//! What a person has to see to, worst first: the same list after a run and in `pubdata status`, which adds files that persons import.
+//! What a person has to see to, worst first: the same list after a run and in `pubdata status`,
+//! which adds files that persons import.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -14,10 +15,11 @@ use pubdata_store::LedgerEntry;
 pub struct Attention {
     /// The task; null if a run as a whole, or a file of the home, is meant.
     pub task_id: Option<String>,
-    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due` (a person has to import a file), `unreadable` (a file of the home), or the code of a
-    /// finding about a source.
+    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due` (a person has to import a
+    /// file), `unreadable` (a file of the home), or the code of a finding about a source.
     pub what: String,
-    /// Since when: an instant (RFC 3339 UTC), or a day for an edition that is late; null if nobody knows.
+    /// Since when: an instant (RFC 3339 UTC), or a day for an edition that is late; null if nobody
+    /// knows.
     pub since: Option<String>,
     /// Whether readers still have a build of it.
     pub is_in_release: bool,
@@ -29,8 +31,8 @@ pub struct Attention {
     pub next_step: Option<String>,
 }
 
-/// Lists what needs a person among the tasks, worst first: what was never published before what stands from an earlier night, what is not believed
-/// before what did not come.
+/// Lists what needs a person among the tasks, worst first: what was never published before what
+/// stands from an earlier night, what is not believed before what did not come.
 pub fn attention(tasks: &[TaskReport]) -> Vec<Attention> {
     let mut found: Vec<(u8, Attention)> = tasks.iter().flat_map(of_task).collect();
     found.sort_by(|a, b| (a.0, &a.1.what, &a.1.task_id).cmp(&(b.0, &b.1.what, &b.1.task_id)));
@@ -45,17 +47,33 @@ pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
         since: Some(run.ended_at.clone()),
         is_in_release: run.release_id.is_some(),
         is_optional: false,
-        reason: format!("the last run ended with {}: {}", run.exit_code, run.error.as_deref().unwrap_or_default()),
+        reason: format!(
+            "the last run ended with {}: {}",
+            run.exit_code,
+            run.error.as_deref().unwrap_or_default()
+        ),
         next_step: Some("mend what the reason names, then `pubdata run`".to_owned()),
     })
 }
 
-/// Lists the imported files of which a newer one is due, where their tasks do not say so themselves, and what of the home cannot be read. A file that was
-/// never imported is missing as soon as a run has tried its task.
-pub fn of_files_by_hand(by_hand: &FilesByHand, today: Date, of_tasks: &[Attention]) -> Vec<Attention> {
+/// Lists the imported files of which a newer one is due, where their tasks do not say so
+/// themselves, and what of the home cannot be read. A file that was never imported is missing as
+/// soon as a run has tried its task.
+pub fn of_files_by_hand(
+    by_hand: &FilesByHand,
+    today: Date,
+    of_tasks: &[Attention],
+) -> Vec<Attention> {
     let mut found = Vec::new();
-    for file in by_hand.files.iter().filter(|file| file.source_date.is_some() && file.is_due(today)) {
-        let is_reported = |need: &Attention| need.task_id.as_ref() == Some(&file.pipeline_id) && ["missing", "late"].contains(&need.what.as_str());
+    for file in by_hand
+        .files
+        .iter()
+        .filter(|file| file.source_date.is_some() && file.is_due(today))
+    {
+        let is_reported = |need: &Attention| {
+            need.task_id.as_ref() == Some(&file.pipeline_id)
+                && ["missing", "late"].contains(&need.what.as_str())
+        };
         if !of_tasks.iter().any(is_reported) {
             found.push(Attention {
                 task_id: Some(file.pipeline_id.clone()),
@@ -63,8 +81,14 @@ pub fn of_files_by_hand(by_hand: &FilesByHand, today: Date, of_tasks: &[Attentio
                 since: file.due.map(|due| due.to_string()),
                 is_in_release: true,
                 is_optional: false,
-                reason: format!("{}: a person downloads this file, and a newer one is due", file.source_id),
-                next_step: Some(format!("download {}, then `pubdata import {} FILE`", file.url, file.source_id)),
+                reason: format!(
+                    "{}: a person downloads this file, and a newer one is due",
+                    file.source_id
+                ),
+                next_step: Some(format!(
+                    "download {}, then `pubdata import {} FILE`",
+                    file.url, file.source_id
+                )),
             });
         }
     }
@@ -82,42 +106,81 @@ pub fn of_files_by_hand(by_hand: &FilesByHand, today: Date, of_tasks: &[Attentio
 
 fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
     let pipeline_id = task.task_id.split('/').next().unwrap_or(&task.task_id);
-    let need = |what: &str, since: Option<String>, reason: String, next_step: Option<String>| Attention {
-        task_id: Some(task.task_id.clone()),
-        what: what.to_owned(),
-        since,
-        is_in_release: task.is_in_release,
-        is_optional: task.is_optional,
-        reason,
-        next_step,
-    };
+    let need =
+        |what: &str, since: Option<String>, reason: String, next_step: Option<String>| Attention {
+            task_id: Some(task.task_id.clone()),
+            what: what.to_owned(),
+            since,
+            is_in_release: task.is_in_release,
+            is_optional: task.is_optional,
+            reason,
+            next_step,
+        };
     let later = if task.is_optional { 20 } else { 0 };
     let mut found = Vec::new();
     match task.outcome {
         "blocked" => {
-            let probe = format!("`pubdata probe {pipeline_id}` shows what the publisher has and suggests lines");
+            let probe = format!(
+                "`pubdata probe {pipeline_id}` shows what the publisher has and suggests lines"
+            );
             let next_step = match &task.next_step {
                 Some(step) if step.contains("`pubdata ") => step.clone(),
                 Some(step) => format!("{step}; {probe}"),
                 None => probe,
             };
-            found.push((u8::from(task.is_in_release) * 2, need("blocked", task.since.clone(), task.reasons.join("; "), Some(next_step))));
+            found.push((
+                u8::from(task.is_in_release) * 2,
+                need(
+                    "blocked",
+                    task.since.clone(),
+                    task.reasons.join("; "),
+                    Some(next_step),
+                ),
+            ));
         }
         "missing" => {
-            let next_step = format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done");
-            found.push((1 + u8::from(task.is_in_release) * 2 + later, need("missing", task.since.clone(), task.reasons.join("; "), Some(next_step))));
+            let next_step = format!(
+                "the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done"
+            );
+            found.push((
+                1 + u8::from(task.is_in_release) * 2 + later,
+                need(
+                    "missing",
+                    task.since.clone(),
+                    task.reasons.join("; "),
+                    Some(next_step),
+                ),
+            ));
         }
         _ => {}
     }
     if let Some(day) = task.late_since {
-        let next_step = format!("look at the publisher's page; `pubdata probe {pipeline_id}` shows what it has");
-        found
-            .push((6 + later, need("late", Some(day.to_string()), "the publisher's next edition should be there by its calendar".to_owned(), Some(next_step))));
+        let next_step = format!(
+            "look at the publisher's page; `pubdata probe {pipeline_id}` shows what it has"
+        );
+        found.push((
+            6 + later,
+            need(
+                "late",
+                Some(day.to_string()),
+                "the publisher's next edition should be there by its calendar".to_owned(),
+                Some(next_step),
+            ),
+        ));
     }
     if task.is_above_warning_level {
-        let rules = task.quarantined.iter().flat_map(|(dataset_id, rules)| rules.iter().map(move |(rule, count)| format!("{dataset_id} {rule} {count}")));
-        let next_step = format!("read `pubdata.quarantine`, or the run's issues.jsonl; a wrong declaration is corrected with `pubdata probe {pipeline_id}`");
-        let reason = format!("more records were quarantined than the declared level: {}", rules.collect::<Vec<_>>().join(", "));
+        let rules = task.quarantined.iter().flat_map(|(dataset_id, rules)| {
+            rules
+                .iter()
+                .map(move |(rule, count)| format!("{dataset_id} {rule} {count}"))
+        });
+        let next_step = format!(
+            "read `pubdata.quarantine`, or the run's issues.jsonl; a wrong declaration is corrected with `pubdata probe {pipeline_id}`"
+        );
+        let reason = format!(
+            "more records were quarantined than the declared level: {}",
+            rules.collect::<Vec<_>>().join(", ")
+        );
         found.push((7, need("set_aside", None, reason, Some(next_step))));
     }
     for finding in &task.findings {
@@ -126,9 +189,21 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
             ExitCode::Quarantined => 8,
             ExitCode::SourceMissing | ExitCode::Blocked => 5,
         };
-        let later = if findings::is_of_arrivals(finding) { later } else { 0 };
+        let later = if findings::is_of_arrivals(finding) {
+            later
+        } else {
+            0
+        };
         let next_step = findings::next_step(finding, pipeline_id);
-        found.push((rank + later, need(&finding.code, None, format!("{}: {}", finding.source_id, finding.detail), Some(next_step))));
+        found.push((
+            rank + later,
+            need(
+                &finding.code,
+                None,
+                format!("{}: {}", finding.source_id, finding.detail),
+                Some(next_step),
+            ),
+        ));
     }
     found
 }

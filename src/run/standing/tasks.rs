@@ -1,4 +1,5 @@
-//! What there is of each task and of the files by hand, for a person who looks: from declarations, ledger and home, without asking anybody.
+//! What there is of each task and of the files by hand, for a person who looks: from declarations,
+//! ledger and home, without asking anybody.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,9 +45,15 @@ pub struct FileByHand {
 }
 
 impl FileByHand {
-    /// Whether a person has to import a file now: a newer one is late, or the build needs one that was never imported.
+    /// Whether a person has to import a file now: a newer one is late, or the build needs one that
+    /// was never imported.
     pub fn is_due(&self, today: Date) -> bool {
-        self.is_by_hand && if self.source_date.is_none() { self.is_required } else { self.due.is_some_and(|due| due <= today) }
+        self.is_by_hand
+            && if self.source_date.is_none() {
+                self.is_required
+            } else {
+                self.due.is_some_and(|due| due <= today)
+            }
     }
 }
 
@@ -58,87 +65,177 @@ pub struct FilesByHand {
     pub unreadable: Vec<String>,
 }
 
-/// What stands of each task that is chosen to run: what the last run that tried it said, and what the release has of it. `runs` are newest first.
+/// What stands of each task that is chosen to run: what the last run that tried it said, and what
+/// the release has of it. `runs` are newest first.
 ///
 /// # Errors
 /// `Config`, when a declaration's calendar cannot be read.
-pub fn standing(settings: &RunSettings, release: Option<&Manifest>, runs: &[LedgerEntry]) -> Result<Vec<TaskReport>> {
-    let tasks = selected(&settings.declarations, &settings.chosen, &[], settings.fetch.clock.now())?;
-    Ok(tasks.into_iter().map(|task| of_task(settings, task.declaration, &task.task_id, release, runs)).collect())
+pub fn standing(
+    settings: &RunSettings,
+    release: Option<&Manifest>,
+    runs: &[LedgerEntry],
+) -> Result<Vec<TaskReport>> {
+    let tasks = selected(
+        &settings.declarations,
+        &settings.chosen,
+        &[],
+        settings.fetch.clock.now(),
+    )?;
+    Ok(tasks
+        .into_iter()
+        .map(|task| of_task(settings, task.declaration, &task.task_id, release, runs))
+        .collect())
 }
 
 /// The runs of a channel that tried a task, newest first.
-fn tries<'r>(settings: &'r RunSettings, task_id: &'r str, runs: &'r [LedgerEntry]) -> impl Iterator<Item = (&'r LedgerEntry, &'r LedgerTask)> {
-    runs.iter().filter(|run| run.channel == settings.channel).filter_map(move |run| run.tasks.get(task_id).map(|task| (run, task)))
+fn tries<'r>(
+    settings: &'r RunSettings,
+    task_id: &'r str,
+    runs: &'r [LedgerEntry],
+) -> impl Iterator<Item = (&'r LedgerEntry, &'r LedgerTask)> {
+    runs.iter()
+        .filter(|run| run.channel == settings.channel)
+        .filter_map(move |run| run.tasks.get(task_id).map(|task| (run, task)))
 }
 
-/// Since when a task could not be renewed: the end of the first of the runs, without one between them that could.
-pub fn not_renewed_since(settings: &RunSettings, task_id: &str, runs: &[LedgerEntry]) -> Option<String> {
-    tries(settings, task_id, runs).take_while(|(_, task)| is_not_renewed(&task.outcome)).last().map(|(run, _)| run.ended_at.clone())
+/// Since when a task could not be renewed: the end of the first of the runs, without one between
+/// them that could.
+pub fn not_renewed_since(
+    settings: &RunSettings,
+    task_id: &str,
+    runs: &[LedgerEntry],
+) -> Option<String> {
+    tries(settings, task_id, runs)
+        .take_while(|(_, task)| is_not_renewed(&task.outcome))
+        .last()
+        .map(|(run, _)| run.ended_at.clone())
 }
 
-/// The last try of a task, where it was blocked: another on the same files would be as well, unless a person accepts what it says.
-pub fn blocked_before<'r>(settings: &'r RunSettings, task_id: &'r str, input_hash: Digest, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
+/// The last try of a task, where it was blocked: another on the same files would be as well, unless
+/// a person accepts what it says.
+pub fn blocked_before<'r>(
+    settings: &'r RunSettings,
+    task_id: &'r str,
+    input_hash: Digest,
+    runs: &'r [LedgerEntry],
+) -> Option<&'r LedgerTask> {
     let last = tries(settings, task_id, runs).next().map(|(_, task)| task);
-    let is_about = |accepted: &String| accepted.split(':').next().is_some_and(|id| id == task_id || task_id.split('/').next() == Some(id));
+    let is_about = |accepted: &String| {
+        accepted
+            .split(':')
+            .next()
+            .is_some_and(|id| id == task_id || task_id.split('/').next() == Some(id))
+    };
     let is_accepted = settings.accepted.iter().any(is_about);
-    last.filter(|last| last.outcome == "blocked" && last.input_hash == Some(input_hash) && !is_accepted)
+    last.filter(|last| {
+        last.outcome == "blocked" && last.input_hash == Some(input_hash) && !is_accepted
+    })
 }
 
-/// The tasks of a channel that the ledger knows, each with the mark of one that could not be renewed when it was last tried; none for the others.
-/// `runs` are newest first.
-pub fn unrenewed_by(settings: &RunSettings, runs: &[LedgerEntry]) -> BTreeMap<String, Option<NotRenewed>> {
-    let known: BTreeSet<&String> = runs.iter().filter(|run| run.channel == settings.channel).flat_map(|run| run.tasks.keys()).collect();
+/// The tasks of a channel that the ledger knows, each with the mark of one that could not be
+/// renewed when it was last tried; none for the others. `runs` are newest first.
+pub fn unrenewed_by(
+    settings: &RunSettings,
+    runs: &[LedgerEntry],
+) -> BTreeMap<String, Option<NotRenewed>> {
+    let known: BTreeSet<&String> = runs
+        .iter()
+        .filter(|run| run.channel == settings.channel)
+        .flat_map(|run| run.tasks.keys())
+        .collect();
     let word = |task_id: &String| {
         let (_, last) = tries(settings, task_id, runs).next()?;
         let reason = last.reason.as_deref().unwrap_or_default();
-        let mark = || NotRenewed { reason: without_folders(reason, &[settings.home.root()]), since: not_renewed_since(settings, task_id, runs) };
+        let mark = || NotRenewed {
+            reason: without_folders(reason, &[settings.home.root()]),
+            since: not_renewed_since(settings, task_id, runs),
+        };
         is_not_renewed(&last.outcome).then(mark)
     };
-    known.into_iter().map(|task_id| (task_id.clone(), word(task_id))).collect()
+    known
+        .into_iter()
+        .map(|task_id| (task_id.clone(), word(task_id)))
+        .collect()
 }
 
 pub(crate) fn is_not_renewed(outcome: &str) -> bool {
     matches!(outcome, "blocked" | "missing")
 }
 
-fn of_task(settings: &RunSettings, declaration: &Declaration, task_id: &str, release: Option<&Manifest>, runs: &[LedgerEntry]) -> TaskReport {
+fn of_task(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    task_id: &str,
+    release: Option<&Manifest>,
+    runs: &[LedgerEntry],
+) -> TaskReport {
     let entry = release.and_then(|release| release.tasks.get(task_id));
     let last = tries(settings, task_id, runs).next().map(|(_, task)| task);
     let today = settings.fetch.clock.now().to_zoned(TimeZone::UTC).date();
     let (outcome, reason) = match (last, entry) {
         (None, None) => ("never_run", None),
         // The ledger may be another's than the release's, as after a move.
-        (None, Some(entry)) => (if entry.is_stale { "blocked" } else { "fresh" }, entry.stale_reason.clone()),
+        (None, Some(entry)) => (
+            if entry.is_stale { "blocked" } else { "fresh" },
+            entry.stale_reason.clone(),
+        ),
         (Some(last), _) if last.outcome == "missing" => ("missing", last.reason.clone()),
         (Some(last), _) if is_not_renewed(&last.outcome) => ("blocked", last.reason.clone()),
         (Some(_), Some(_)) => ("fresh", None),
-        (Some(last), None) if last.outcome == "not_published" => ("not_published", last.reason.clone()),
-        (Some(_), None) => ("to_build", Some("was built, and is not in the release that the channel points at".to_owned())),
+        (Some(last), None) if last.outcome == "not_published" => {
+            ("not_published", last.reason.clone())
+        }
+        (Some(_), None) => (
+            "to_build",
+            Some("was built, and is not in the release that the channel points at".to_owned()),
+        ),
     };
     let mut report = TaskReport::new(task_id, outcome, reason.into_iter().collect());
     report.is_in_release = entry.is_some();
     report.is_optional = settings.chosen.is_optional(declaration, task_id);
     report.since = not_renewed_since(settings, task_id, runs);
-    report.late_since = release.and_then(|release| release.late_since(task_id, today)).or_else(|| last.and_then(|last| last.late_since));
-    report.findings = last.map_or_else(|| entry.map(|entry| entry.findings.clone()).unwrap_or_default(), |last| last.findings.clone());
+    report.late_since = release
+        .and_then(|release| release.late_since(task_id, today))
+        .or_else(|| last.and_then(|last| last.late_since));
+    report.findings = last.map_or_else(
+        || {
+            entry
+                .map(|entry| entry.findings.clone())
+                .unwrap_or_default()
+        },
+        |last| last.findings.clone(),
+    );
     if let Some(last) = last {
         report.next_step = last.next_step.clone().filter(|_| is_not_renewed(outcome));
         report.is_above_warning_level = last.is_above_warning_level;
         report.duration_ms = last.duration_ms;
     }
     for (dataset_id, dataset) in release.iter().flat_map(|release| &release.datasets) {
-        for part in dataset.parts.iter().filter(|part| part.task_id == task_id && dataset_id != QUARANTINE) {
+        for part in dataset
+            .parts
+            .iter()
+            .filter(|part| part.task_id == task_id && dataset_id != QUARANTINE)
+        {
             *report.rows.entry(dataset_id.clone()).or_insert(0) += part.rows;
-            for (totals, counts) in [(&mut report.quarantined, &part.report.quarantined), (&mut report.warnings, &part.report.warnings)] {
-                counts.iter().for_each(|(code, count)| *totals.entry(dataset_id.clone()).or_default().entry(code.clone()).or_insert(0) += count);
+            for (totals, counts) in [
+                (&mut report.quarantined, &part.report.quarantined),
+                (&mut report.warnings, &part.report.warnings),
+            ] {
+                counts.iter().for_each(|(code, count)| {
+                    *totals
+                        .entry(dataset_id.clone())
+                        .or_default()
+                        .entry(code.clone())
+                        .or_insert(0) += count
+                });
             }
         }
     }
     report
 }
 
-/// Returns the sources whose files persons import, with when the next is due. A release of samples has no next edition.
+/// Returns the sources whose files persons import, with when the next is due. A release of samples
+/// has no next edition.
 ///
 /// # Errors
 /// `Store`, when the folder of what is known cannot be read; `Config`, when a calendar cannot be.
@@ -148,16 +245,42 @@ pub fn files_by_hand(settings: &RunSettings, release: Option<&Manifest>) -> Resu
     let mut files = Vec::new();
     for declaration in settings.declarations.pipelines.values() {
         for source in &declaration.sources {
-            let of_source: Vec<Snapshot> = known.iter().filter(|known| known.source_id == source.source_id).cloned().collect();
-            files.extend(files_of_source(settings, declaration, source, of_source, is_sample)?);
+            let of_source: Vec<Snapshot> = known
+                .iter()
+                .filter(|known| known.source_id == source.source_id)
+                .cloned()
+                .collect();
+            files.extend(files_of_source(
+                settings,
+                declaration,
+                source,
+                of_source,
+                is_sample,
+            )?);
         }
     }
-    Ok(FilesByHand { files, unreadable: unreadable.iter().map(ToString::to_string).collect() })
+    Ok(FilesByHand {
+        files,
+        unreadable: unreadable.iter().map(ToString::to_string).collect(),
+    })
 }
 
-fn files_of_source(settings: &RunSettings, declaration: &Declaration, source: &Source, mut known: Vec<Snapshot>, is_sample: bool) -> Result<Vec<FileByHand>> {
-    let days: BTreeMap<String, Date> = if is_sample { BTreeMap::new() } else { due(settings, declaration, None, &known)? };
-    known.retain(|known| known.obtained == Obtained::ByHand || (source.by_hand && (source.listing.is_none() || known.url != source.url)));
+fn files_of_source(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    source: &Source,
+    mut known: Vec<Snapshot>,
+    is_sample: bool,
+) -> Result<Vec<FileByHand>> {
+    let days: BTreeMap<String, Date> = if is_sample {
+        BTreeMap::new()
+    } else {
+        due(settings, declaration, None, &known)?
+    };
+    known.retain(|known| {
+        known.obtained == Obtained::ByHand
+            || (source.by_hand && (source.listing.is_none() || known.url != source.url))
+    });
     let is_awaited = source.by_hand && settings.chosen.has(declaration, &declaration.pipeline_id);
     if known.is_empty() && !is_awaited {
         return Ok(Vec::new());
@@ -175,9 +298,19 @@ fn files_of_source(settings: &RunSettings, declaration: &Declaration, source: &S
     };
     let mut files = Vec::new();
     for snapshot in &known {
-        let imported = if snapshot.obtained == Obtained::ByHand { Some(imported_when(settings, snapshot)?) } else { None };
+        let imported = if snapshot.obtained == Obtained::ByHand {
+            Some(imported_when(settings, snapshot)?)
+        } else {
+            None
+        };
         let (imported_on, imported_by) = imported.map_or((None, None), |(day, by)| (Some(day), by));
-        files.push(FileByHand { url: snapshot.url.clone(), source_date: Some(snapshot.source_date.clone()), imported_on, imported_by, ..none.clone() });
+        files.push(FileByHand {
+            url: snapshot.url.clone(),
+            source_date: Some(snapshot.source_date.clone()),
+            imported_on,
+            imported_by,
+            ..none.clone()
+        });
     }
     Ok(if files.is_empty() { vec![none] } else { files })
 }

@@ -1,4 +1,5 @@
-//! Answers `/v1/invitations`: what an invitation offers, and the key that is made with it, once. Tokens are sent in bodies: addresses are logged.
+//! Answers `/v1/invitations`: what an invitation offers, and the key that is made with it, once.
+//! Tokens are sent in bodies: addresses are logged.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -52,7 +53,9 @@ request! {
 impl InvitationRequest {
     fn read(body: &[u8]) -> Result<Self> {
         let body = Body::read(body, Self::FIELDS)?;
-        Ok(Self { token: required(Self::token, body.text(Self::token)?)? })
+        Ok(Self {
+            token: required(Self::token, body.text(Self::token)?)?,
+        })
     }
 }
 
@@ -78,7 +81,12 @@ struct Offer<'a> {
 
 async fn show(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let invitation = usable(call, &token(call)?).await?;
-    let plan = call.service.settings.plans.of_key(&invitation.plan).map_err(|error| refused("token", &error))?;
+    let plan = call
+        .service
+        .settings
+        .plans
+        .of_key(&invitation.plan)
+        .map_err(|error| refused("token", &error))?;
     json.value(&Offer {
         name: &invitation.name,
         scopes: &invitation.scopes,
@@ -96,29 +104,47 @@ async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let invitation = usable(call, &token).await?;
     let (plans, now) = (&call.service.settings.plans, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
-    let created = change_keys(home, store, |keys| keys.redeem(&token, plans, now)).await.map_err(|error| match error.kind() {
-        ErrorKind::Config => unusable(error.to_string()),
-        _ => Problem::internal(&error),
-    })?;
-    tracing::info!(key.id = created.entry.id, invitation.id = invitation.id, "API key made from an invitation");
+    let created = change_keys(home, store, |keys| keys.redeem(&token, plans, now))
+        .await
+        .map_err(|error| match error.kind() {
+            ErrorKind::Config => unusable(error.to_string()),
+            _ => Problem::internal(&error),
+        })?;
+    tracing::info!(
+        key.id = created.entry.id,
+        invitation.id = invitation.id,
+        "API key made from an invitation"
+    );
     json.value(&CreatedKey::of(&created, call));
     Ok(Meta::default())
 }
 
 /// Digest of the token that the body has.
 fn token(call: &Call<'_>) -> Result<Digest> {
-    Ok(Digest::of(InvitationRequest::read(call.body)?.token.as_bytes()))
+    Ok(Digest::of(
+        InvitationRequest::read(call.body)?.token.as_bytes(),
+    ))
 }
 
 /// The invitation of a token, while it can be used.
 async fn usable(call: &Call<'_>, token: &Digest) -> Result<Invitation> {
     let (keys, token) = (Keys::open(&call.service.shared), *token);
-    let reading =
-        tokio::task::spawn_blocking(move || -> ProgramResult<_> { Ok(keys.invitations()?.into_iter().find(|invitation| invitation.sha256 == token)) });
-    let found = reading.await.map_err(|error| Error::store(format!("reading the invitations failed: {error}")))??;
-    let invitation = found.ok_or_else(|| unusable("there is no such invitation; check that the link is complete".to_owned()))?;
+    let reading = tokio::task::spawn_blocking(move || -> ProgramResult<_> {
+        Ok(keys
+            .invitations()?
+            .into_iter()
+            .find(|invitation| invitation.sha256 == token))
+    });
+    let found = reading
+        .await
+        .map_err(|error| Error::store(format!("reading the invitations failed: {error}")))??;
+    let invitation = found.ok_or_else(|| {
+        unusable("there is no such invitation; check that the link is complete".to_owned())
+    })?;
     match invitation.refusal(call.service.now()) {
-        Some(refusal) => Err(unusable(format!("{refusal}; ask whoever sent it for another"))),
+        Some(refusal) => Err(unusable(format!(
+            "{refusal}; ask whoever sent it for another"
+        ))),
         None => Ok(invitation),
     }
 }

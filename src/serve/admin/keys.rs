@@ -1,4 +1,5 @@
-//! Answers `/v1/admin/keys`: every key that was made, without its secret and the digest of it; makes a key, whose secret is told this once, and revokes one.
+//! Answers `/v1/admin/keys`: every key that was made, without its secret and the digest of it;
+//! makes a key, whose secret is told this once, and revokes one.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -79,8 +80,17 @@ impl NewKeyRequest {
         let body = Body::read(body, Self::FIELDS)?;
         let name = required(Self::name, body.text(Self::name)?)?;
         let scopes = required(Self::scopes, body.texts(Self::scopes)?)?;
-        let scopes = scopes.iter().map(|scope| scope.parse()).collect::<ProgramResult<_>>().map_err(|error| refused(Self::scopes, &error))?;
-        Ok(Self { name, scopes, plan: body.text(Self::plan)?, expires_in_days: body.whole(Self::expires_in_days, 1..=MAX_DAYS)? })
+        let scopes = scopes
+            .iter()
+            .map(|scope| scope.parse())
+            .collect::<ProgramResult<_>>()
+            .map_err(|error| refused(Self::scopes, &error))?;
+        Ok(Self {
+            name,
+            scopes,
+            plan: body.text(Self::plan)?,
+            expires_in_days: body.whole(Self::expires_in_days, 1..=MAX_DAYS)?,
+        })
     }
 }
 
@@ -106,14 +116,18 @@ pub struct Key<'a> {
     revoked_at: Option<&'a str>,
     /// Time at which the holder last replaced the secret, RFC 3339 UTC; null if never.
     rotated_at: Option<&'a str>,
-    /// Time until which the replaced secret is accepted as well, RFC 3339 UTC; null if only the present one is accepted.
+    /// Time until which the replaced secret is accepted as well, RFC 3339 UTC; null if only the
+    /// present one is accepted.
     previous_secret_valid_until: Option<&'a str>,
 }
 
 impl<'a> Key<'a> {
     pub fn of(key: &'a ApiKey, call: &Call<'_>) -> Self {
         let now = call.service.now();
-        let previous = key.previous.as_ref().filter(|previous| key.accepts_at(&previous.sha256, now));
+        let previous = key
+            .previous
+            .as_ref()
+            .filter(|previous| key.accepts_at(&previous.sha256, now));
         Self {
             key_id: &key.id,
             name: &key.name,
@@ -144,7 +158,10 @@ pub struct CreatedKey<'a> {
 
 impl<'a> CreatedKey<'a> {
     pub fn of(created: &'a pubdata_store::CreatedKey, call: &Call<'_>) -> Self {
-        Self { key: &created.key, entry: Key::of(&created.entry, call) }
+        Self {
+            key: &created.key,
+            entry: Key::of(&created.entry, call),
+        }
     }
 }
 
@@ -155,14 +172,33 @@ struct KeyList<'a> {
 }
 
 async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let NewKeyRequest { name, scopes, plan, expires_in_days } = NewKeyRequest::read(call.body)?;
+    let NewKeyRequest {
+        name,
+        scopes,
+        plan,
+        expires_in_days,
+    } = NewKeyRequest::read(call.body)?;
     let now = call.service.now();
-    let expires_at = expires_after(expires_in_days.and_then(|days| u16::try_from(days).ok()), now)?;
-    let new = NewKey { name, scopes, plan: plan.unwrap_or_else(|| USUAL_PLAN.to_owned()), expires_at };
+    let expires_at = expires_after(
+        expires_in_days.and_then(|days| u16::try_from(days).ok()),
+        now,
+    )?;
+    let new = NewKey {
+        name,
+        scopes,
+        plan: plan.unwrap_or_else(|| USUAL_PLAN.to_owned()),
+        expires_at,
+    };
     let plans = &call.service.settings.plans;
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
-    let created = change_keys(home, store, |keys| keys.create(new.clone(), plans, now)).await.map_err(|error| refused("body", &error))?;
-    tracing::info!(key.id = created.entry.id, by = call.client.id, "API key made");
+    let created = change_keys(home, store, |keys| keys.create(new.clone(), plans, now))
+        .await
+        .map_err(|error| refused("body", &error))?;
+    tracing::info!(
+        key.id = created.entry.id,
+        by = call.client.id,
+        "API key made"
+    );
     json.value(&CreatedKey::of(&created, call));
     Ok(Meta::default())
 }
@@ -170,10 +206,16 @@ async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (id, now) = (call.path_value("key_id"), call.service.now());
     if !all(call).await?.iter().any(|key| key.id == id) {
-        return Err(Problem::of_field(Code::NotFound, "key_id", format!("there is no key `{id}`; /v1/admin/keys lists them")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "key_id",
+            format!("there is no key `{id}`; /v1/admin/keys lists them"),
+        ));
     }
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
-    let revoked = change_keys(home, store, |keys| keys.revoke(id, now)).await.map_err(|error| refused("key_id", &error))?;
+    let revoked = change_keys(home, store, |keys| keys.revoke(id, now))
+        .await
+        .map_err(|error| refused("key_id", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
     json.value(&Key::of(&revoked, call));
     Ok(Meta::default())
@@ -189,7 +231,9 @@ pub fn refused(field: &str, error: &Error) -> Problem {
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let keys = all(call).await?;
-    json.value(&KeyList { keys: keys.iter().map(|key| Key::of(key, call)).collect() });
+    json.value(&KeyList {
+        keys: keys.iter().map(|key| Key::of(key, call)).collect(),
+    });
     Ok(Meta::default())
 }
 
@@ -200,5 +244,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 pub async fn all(call: &Call<'_>) -> ProgramResult<Vec<ApiKey>> {
     let keys = Keys::open(&call.service.shared);
     let reading = tokio::task::spawn_blocking(move || keys.list());
-    reading.await.map_err(|error| Error::store(format!("reading the keys failed: {error}")))?
+    reading
+        .await
+        .map_err(|error| Error::store(format!("reading the keys failed: {error}")))?
 }

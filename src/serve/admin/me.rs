@@ -1,4 +1,5 @@
-//! Answers `/v1/me`: what the key that is sent may do and has done; gives it a new secret, and revokes it.
+//! Answers `/v1/me`: what the key that is sent may do and has done; gives it a new secret, and
+//! revokes it.
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -17,7 +18,8 @@ use crate::json::Json;
 use pubdata_core::ids::Digest;
 use pubdata_store::{ApiKey, change_keys};
 
-/// For how long a secret that was replaced is accepted, unless the holder says otherwise, and at most.
+/// For how long a secret that was replaced is accepted, unless the holder says otherwise, and at
+/// most.
 const USUAL_OVERLAP_MINUTES: i64 = 60;
 const MAX_OVERLAP_MINUTES: i64 = 24 * 60;
 
@@ -62,7 +64,8 @@ pub const REVOKE: Endpoint = Endpoint {
 
 request! {
     struct RotationRequest {
-        /// Minutes for which the present secret is accepted beside the new one; 60 when null or absent, 0 ends it at once.
+        /// Minutes for which the present secret is accepted beside the new one; 60 when null or
+        /// absent, 0 ends it at once.
         #[schemars(range(min = 0, max = MAX_OVERLAP_MINUTES))]
         overlap_minutes: Option<i64>,
     }
@@ -71,7 +74,9 @@ request! {
 impl RotationRequest {
     fn read(body: &[u8]) -> Result<Self> {
         let body = Body::read(body, Self::FIELDS)?;
-        Ok(Self { overlap_minutes: body.whole(Self::overlap_minutes, 0..=MAX_OVERLAP_MINUTES)? })
+        Ok(Self {
+            overlap_minutes: body.whole(Self::overlap_minutes, 0..=MAX_OVERLAP_MINUTES)?,
+        })
     }
 }
 
@@ -79,7 +84,8 @@ impl RotationRequest {
 struct Me<'a> {
     /// The key that was sent; null of a request without one.
     key: Option<Key<'a>>,
-    /// Time from which the secret that was sent is refused, RFC 3339 UTC: the key expires, or a new secret has replaced this one. Null if nothing ends it.
+    /// Time from which the secret that was sent is refused, RFC 3339 UTC: the key expires, or a new
+    /// secret has replaced this one. Null if nothing ends it.
     secret_valid_until: Option<&'a str>,
     /// Plan of the key; `anonymous` of a request without one, whose limits hold for its address.
     plan: &'a str,
@@ -96,7 +102,9 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     json.value(&Me {
         key: key.as_ref().map(|(key, _)| Key::of(key, call)),
-        secret_valid_until: key.as_ref().and_then(|(key, secret)| valid_until(key, secret)),
+        secret_valid_until: key
+            .as_ref()
+            .and_then(|(key, secret)| valid_until(key, secret)),
         plan: &call.client.plan_name,
         limits: PlanLimits::of(call.client.plan),
         usage: key.as_ref().map(|(key, _)| KeyUsage::of(call, &key.id)),
@@ -105,11 +113,21 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let overlap = RotationRequest::read(call.body)?.overlap_minutes.unwrap_or(USUAL_OVERLAP_MINUTES);
+    let overlap = RotationRequest::read(call.body)?
+        .overlap_minutes
+        .unwrap_or(USUAL_OVERLAP_MINUTES);
     let (key, now) = (present_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
-    let rotated = change_keys(home, store, |keys| keys.rotate(&key.id, &key.sha256, overlap, now)).await.map_err(|error| refused("body", &error))?;
-    tracing::info!(key.id = rotated.entry.id, overlap_minutes = overlap, "API key has a new secret");
+    let rotated = change_keys(home, store, |keys| {
+        keys.rotate(&key.id, &key.sha256, overlap, now)
+    })
+    .await
+    .map_err(|error| refused("body", &error))?;
+    tracing::info!(
+        key.id = rotated.entry.id,
+        overlap_minutes = overlap,
+        "API key has a new secret"
+    );
     json.value(&CreatedKey::of(&rotated, call));
     Ok(Meta::default())
 }
@@ -117,7 +135,9 @@ async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (key, now) = (present_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
-    let revoked = change_keys(home, store, |keys| keys.revoke(&key.id, now)).await.map_err(|error| refused("key", &error))?;
+    let revoked = change_keys(home, store, |keys| keys.revoke(&key.id, now))
+        .await
+        .map_err(|error| refused("key", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
     json.value(&Key::of(&revoked, call));
     Ok(Meta::default())
@@ -125,17 +145,27 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// When the secret that was sent stops being accepted; none while nothing ends it.
 fn valid_until<'k>(key: &'k ApiKey, secret: &Digest) -> Option<&'k str> {
-    let replaced = key.previous.as_ref().filter(|previous| previous.sha256 == *secret).map(|previous| previous.valid_until.as_str());
-    [replaced, key.expires_at.as_deref()].into_iter().flatten().min_by_key(|instant| instant.parse::<Timestamp>().ok())
+    let replaced = key
+        .previous
+        .as_ref()
+        .filter(|previous| previous.sha256 == *secret)
+        .map(|previous| previous.valid_until.as_str());
+    [replaced, key.expires_at.as_deref()]
+        .into_iter()
+        .flatten()
+        .min_by_key(|instant| instant.parse::<Timestamp>().ok())
 }
 
 /// The key whose secret was sent, as the file has it now.
 async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
     let keys = all(call).await?;
-    keys.into_iter().find(|key| key.id == call.client.id).ok_or_else(|| Problem::new(Code::InvalidApiKey, "the API key is not known"))
+    keys.into_iter()
+        .find(|key| key.id == call.client.id)
+        .ok_or_else(|| Problem::new(Code::InvalidApiKey, "the API key is not known"))
 }
 
-/// The same, only for its present secret: one that was replaced, maybe because others know it, decides nothing.
+/// The same, only for its present secret: one that was replaced, maybe because others know it,
+/// decides nothing.
 async fn present_key(call: &Call<'_>) -> Result<ApiKey> {
     let key = own_key(call).await?;
     if call.client.secret == Some(key.sha256) {

@@ -1,5 +1,6 @@
-//! Keys over the API: what a holder asks of their own key, and what an operator asks from afar with a key of the scope `admin`. Keys are made, changed and
-//! revoked here, nothing else is changed, and no answer is kept. Digests of secrets never leave, a secret does once, when it is made.
+//! Keys over the API: what a holder asks of their own key, and what an operator asks from afar with
+//! a key of the scope `admin`. Keys are made, changed and revoked here, nothing else is changed,
+//! and no answer is kept. Digests of secrets never leave, a secret does once, when it is made.
 
 mod invitations;
 mod keys;
@@ -18,7 +19,14 @@ pub static OF_HOLDERS: Family = Family {
         description: "Scopes, plan, limits and use of the key that is sent; a new secret for it, its end, and a first key by invitation.",
     },
     load: NOTHING,
-    endpoints: &[me::ENDPOINT, me::ROTATE, me::REVOKE, plans::ENDPOINT, invitations::SHOW, invitations::REDEEM],
+    endpoints: &[
+        me::ENDPOINT,
+        me::ROTATE,
+        me::REVOKE,
+        plans::ENDPOINT,
+        invitations::SHOW,
+        invitations::REDEEM,
+    ],
     placeholders: &[],
 };
 
@@ -29,7 +37,13 @@ pub static FAMILY: Family = Family {
         description: "Keys, their use and the state of the server, for remote administration. Keys can be created and revoked; nothing else can be changed.",
     },
     load: NOTHING,
-    endpoints: &[keys::ENDPOINT, keys::CREATE, keys::REVOKE, usage::ENDPOINT, status::ENDPOINT],
+    endpoints: &[
+        keys::ENDPOINT,
+        keys::CREATE,
+        keys::REVOKE,
+        usage::ENDPOINT,
+        status::ENDPOINT,
+    ],
     placeholders: &[Placeholder {
         name: "key_id",
         pattern: "^k[0-9a-f]{12}$",

@@ -55,21 +55,40 @@ pub struct PlanLimits {
     stream_sockets: u64,
     /// Most items of a batch, each of which costs one request; the same for all plans.
     batch_items: usize,
-    /// Most records on a page of a list; a few lists allow fewer, as their `limit` says. The same for all plans.
+    /// Most records on a page of a list; a few lists allow fewer, as their `limit` says. The same
+    /// for all plans.
     #[schemars(with = "usize")]
     page_records: Option<usize>,
 }
 
 impl PlanLimits {
-    pub fn of(Plan { requests_per_minute, burst, stream_sockets }: Plan) -> Self {
-        Self { requests_per_minute, burst, stream_sockets, batch_items: MAX_BATCH_ITEMS, page_records: LIMIT.most_count() }
+    pub fn of(
+        Plan {
+            requests_per_minute,
+            burst,
+            stream_sockets,
+        }: Plan,
+    ) -> Self {
+        Self {
+            requests_per_minute,
+            burst,
+            stream_sockets,
+            batch_items: MAX_BATCH_ITEMS,
+            page_records: LIMIT.most_count(),
+        }
     }
 }
 
 fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut plans: Vec<(&str, Plan)> = call.service.settings.plans.all().collect();
     plans.sort_by_key(|(name, plan)| (*name != ANONYMOUS_PLAN, plan.requests_per_minute));
-    let plans = plans.into_iter().map(|(plan, limits)| NamedPlan { plan, is_for_keys: plan != ANONYMOUS_PLAN, limits: PlanLimits::of(limits) });
-    json.value(&PlanList { plans: plans.collect() });
+    let plans = plans.into_iter().map(|(plan, limits)| NamedPlan {
+        plan,
+        is_for_keys: plan != ANONYMOUS_PLAN,
+        limits: PlanLimits::of(limits),
+    });
+    json.value(&PlanList {
+        plans: plans.collect(),
+    });
     Ok(Meta::default())
 }

@@ -1,5 +1,6 @@
-//! Answers `GET /v1/admin/status`: program, release, each task with the last word of the runs on it, and the newest runs. Reasons are told in
-//! full, with the places on the server that other answers leave out.
+//! Answers `GET /v1/admin/status`: program, release, each task with the last word of the runs on
+//! it, and the newest runs. Reasons are told in full, with the places on the server that other
+//! answers leave out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,11 +84,13 @@ struct Task<'a> {
     task_id: &'a str,
     /// False of a task that no build of is in the release.
     is_published: bool,
-    /// Age of the task's newest source file against the publisher's cadence; null if the release has no build of the task.
+    /// Age of the task's newest source file against the publisher's cadence; null if the release
+    /// has no build of the task.
     freshness: Option<Freshness>,
     /// The last try to renew it failed; the release has its last good build.
     is_stale: bool,
-    /// Day since which the publisher's next edition is late by its calendar; null if it is on time or no calendar is known.
+    /// Day since which the publisher's next edition is late by its calendar; null if it is on time
+    /// or no calendar is known.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
     /// Time of the build in the release, RFC 3339 UTC; null if the release has none.
@@ -150,13 +153,27 @@ type LastWord<'a> = (&'a LedgerEntry, &'a LedgerTask);
 async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let home = call.service.home.clone();
     let reading = tokio::task::spawn_blocking(move || read_ledger(&home));
-    let ledger = reading.await.map_err(|error| Error::store(format!("reading the ledger failed: {error}")))??;
+    let ledger = reading
+        .await
+        .map_err(|error| Error::store(format!("reading the ledger failed: {error}")))??;
     let mut last: BTreeMap<&str, LastWord<'_>> = BTreeMap::new();
-    for run in ledger.iter().filter(|run| run.channel == call.service.catalog.channel()) {
-        last.extend(run.tasks.iter().map(|(task_id, task)| (task_id.as_str(), (run, task))));
+    for run in ledger
+        .iter()
+        .filter(|run| run.channel == call.service.catalog.channel())
+    {
+        last.extend(
+            run.tasks
+                .iter()
+                .map(|(task_id, task)| (task_id.as_str(), (run, task))),
+        );
     }
     let manifest = &call.release.manifest;
-    let known: BTreeSet<&str> = manifest.tasks.keys().map(String::as_str).chain(last.keys().copied()).collect();
+    let known: BTreeSet<&str> = manifest
+        .tasks
+        .keys()
+        .map(String::as_str)
+        .chain(last.keys().copied())
+        .collect();
     let is_run = |run: &&LedgerEntry| run.outcome != IMPORTED && run.outcome != WITHDRAWN;
     json.value(&StatusReport {
         program: Program {
@@ -172,8 +189,17 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             pubdata_version: &manifest.pubdata_version,
             is_sample: manifest.is_sample,
         },
-        tasks: known.into_iter().map(|task_id| Task::of(call, task_id, last.get(task_id).copied())).collect(),
-        runs: ledger.iter().rev().filter(is_run).take(RUNS).map(Run::of).collect(),
+        tasks: known
+            .into_iter()
+            .map(|task_id| Task::of(call, task_id, last.get(task_id).copied()))
+            .collect(),
+        runs: ledger
+            .iter()
+            .rev()
+            .filter(is_run)
+            .take(RUNS)
+            .map(Run::of)
+            .collect(),
     });
     Ok(Meta::default())
 }
@@ -182,7 +208,11 @@ impl<'a> Task<'a> {
     fn of(call: &'a Call<'_>, task_id: &'a str, last: Option<LastWord<'a>>) -> Self {
         let manifest = &call.release.manifest;
         let entry = manifest.tasks.get(task_id);
-        let findings: BTreeSet<_> = entry.iter().flat_map(|entry| &entry.findings).chain(last.iter().flat_map(|(_, task)| &task.findings)).collect();
+        let findings: BTreeSet<_> = entry
+            .iter()
+            .flat_map(|entry| &entry.findings)
+            .chain(last.iter().flat_map(|(_, task)| &task.findings))
+            .collect();
         Self {
             task_id,
             is_published: entry.is_some(),
@@ -191,11 +221,20 @@ impl<'a> Task<'a> {
             late_since: manifest.late_since(task_id, call.today()),
             built_at: entry.map(|entry| entry.built_at.as_str()),
             outcome: last.map(|(_, task)| task.outcome.as_str()),
-            reason: last.and_then(|(_, task)| task.reason.as_deref()).or_else(|| entry?.stale_reason.as_deref()),
+            reason: last
+                .and_then(|(_, task)| task.reason.as_deref())
+                .or_else(|| entry?.stale_reason.as_deref()),
             run_id: last.map(|(run, _)| run.run_id.as_str()),
             rows: last.map(|(_, task)| task.rows),
             quarantined_rows: last.map(|(_, task)| task.quarantined_rows),
-            findings: findings.into_iter().map(|finding| Finding { source_id: &finding.source_id, code: &finding.code, detail: &finding.detail }).collect(),
+            findings: findings
+                .into_iter()
+                .map(|finding| Finding {
+                    source_id: &finding.source_id,
+                    code: &finding.code,
+                    detail: &finding.detail,
+                })
+                .collect(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Answers `GET /v1/admin/usage`: what the holder of each key asked of this server since it started.
+//! Answers `GET /v1/admin/usage`: what the holder of each key asked of this server since it
+//! started.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -60,7 +61,8 @@ pub struct KeyUsage {
 
 #[derive(Serialize, JsonSchema)]
 struct Counts {
-    /// Requests to endpoints that have been answered, a batch being one; sockets are not among them.
+    /// Requests to endpoints that have been answered, a batch being one; sockets are not among
+    /// them.
     requests: u64,
     /// Of these, answered with 429.
     rate_limited: u64,
@@ -76,16 +78,37 @@ impl Counts {
     /// What a key asked for; nothing, where it never asked.
     fn of(call: &Call<'_>, key_id: &str) -> Self {
         let Some(used) = call.service.usage.of(key_id) else {
-            return Self { requests: 0, rate_limited: 0, refused: 0, failed: 0, last_request_at: None };
+            return Self {
+                requests: 0,
+                rate_limited: 0,
+                refused: 0,
+                failed: 0,
+                last_request_at: None,
+            };
         };
-        let Used { requests, rate_limited, refused, failed, last_request_at } = used;
-        Self { requests, rate_limited, refused, failed, last_request_at: Some(format!("{last_request_at:.0}")) }
+        let Used {
+            requests,
+            rate_limited,
+            refused,
+            failed,
+            last_request_at,
+        } = used;
+        Self {
+            requests,
+            rate_limited,
+            refused,
+            failed,
+            last_request_at: Some(format!("{last_request_at:.0}")),
+        }
     }
 }
 
 impl KeyUsage {
     pub fn of(call: &Call<'_>, key_id: &str) -> Self {
-        Self { since: since(call), counts: Counts::of(call, key_id) }
+        Self {
+            since: since(call),
+            counts: Counts::of(call, key_id),
+        }
     }
 }
 
@@ -95,7 +118,15 @@ fn since(call: &Call<'_>) -> String {
 
 async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let keys = keys::all(call).await?;
-    let keys = keys.iter().map(|key| UsedKey { key_id: &key.id, name: &key.name, plan: &key.plan, counts: Counts::of(call, &key.id) });
-    json.value(&UsageReport { since: since(call), keys: keys.collect() });
+    let keys = keys.iter().map(|key| UsedKey {
+        key_id: &key.id,
+        name: &key.name,
+        plan: &key.plan,
+        counts: Counts::of(call, &key.id),
+    });
+    json.value(&UsageReport {
+        since: since(call),
+        keys: keys.collect(),
+    });
     Ok(Meta::default())
 }

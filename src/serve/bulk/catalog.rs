@@ -1,4 +1,5 @@
-//! Answers `GET /v1/catalog.json`: all datasets of a release as a DCAT-US 3.0 catalog, which portals such as data.gov harvest.
+//! Answers `GET /v1/catalog.json`: all datasets of a release as a DCAT-US 3.0 catalog, which
+//! portals such as data.gov harvest.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +8,9 @@ use super::asked;
 use super::datasets::family;
 use crate::answer::Sha256;
 use crate::contact::Contact;
-use crate::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
+use crate::described::{
+    Origin, day_of, description, licences, newest_date, period, tasks_of, title,
+};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -130,7 +133,8 @@ struct DcatDataset<'a> {
     /// Web page of the dataset.
     #[serde(rename = "landingPage")]
     landing_page: DcatDocument<'a>,
-    /// Time between editions: a word, or an ISO 8601 interval; null if the release describes no build.
+    /// Time between editions: a word, or an ISO 8601 interval; null if the release describes no
+    /// build.
     #[serde(rename = "accrualPeriodicity")]
     accrual_periodicity: Option<String>,
     /// Period that the data are about; empty if the partitions name no years.
@@ -283,8 +287,17 @@ pub const CATALOG_TITLE: &str = "Public Data Lookup Service";
 
 fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let manifest = &call.release.manifest;
-    let contact = call.service.settings.contact.as_deref().and_then(Contact::of);
-    let contact = contact.map(|Contact { name, address }| DcatContact { node_type: "Kind", name, email: format!("mailto:{address}") });
+    let contact = call
+        .service
+        .settings
+        .contact
+        .as_deref()
+        .and_then(Contact::of);
+    let contact = contact.map(|Contact { name, address }| DcatContact {
+        node_type: "Kind",
+        name,
+        email: format!("mailto:{address}"),
+    });
     let contact: Vec<DcatContact<'_>> = contact.into_iter().collect();
     json.value(&Catalog {
         id: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_asked_for(call)),
@@ -306,15 +319,26 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 impl<'a> DcatDocument<'a> {
     fn of(call: &Call<'_>, title: &'a str, path: &str) -> Self {
-        Self { node_type: "Document", title, access_url: call.service.address_of(path) }
+        Self {
+            node_type: "Document",
+            title,
+            access_url: call.service.address_of(path),
+        }
     }
 }
 
 impl<'a> DcatDataset<'a> {
-    fn of(call: &'a Call<'_>, (dataset_id, dataset): (&'a str, &'a DatasetEntry), contact: &[DcatContact<'a>]) -> Self {
+    fn of(
+        call: &'a Call<'_>,
+        (dataset_id, dataset): (&'a str, &'a DatasetEntry),
+        contact: &[DcatContact<'a>],
+    ) -> Self {
         let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
         let tasks = tasks_of(manifest, dataset);
-        let (origin, address) = (Origin::of(&tasks), format!("{}/v1/datasets/{dataset_id}", call.service.own_url()));
+        let (origin, address) = (
+            Origin::of(&tasks),
+            format!("{}/v1/datasets/{dataset_id}", call.service.own_url()),
+        );
         // What is told of an earlier release is had of it, too.
         let of_release = asked::release_asked_for(call);
         let link = |title, path: &str| DcatLink {
@@ -323,27 +347,54 @@ impl<'a> DcatDataset<'a> {
             download_url: format!("{address}{path}{of_release}"),
             media_type: "application/json",
         };
-        let agent = |name: &str| DcatAgent { node_type: "Agent", name: name.to_owned() };
-        let period = period(dataset).map(|(start_date, end_date)| DcatPeriod { node_type: "PeriodOfTime", start_date, end_date });
+        let agent = |name: &str| DcatAgent {
+            node_type: "Agent",
+            name: name.to_owned(),
+        };
+        let period = period(dataset).map(|(start_date, end_date)| DcatPeriod {
+            node_type: "PeriodOfTime",
+            start_date,
+            end_date,
+        });
         Self {
             node_type: "Dataset",
-            identifier: DcatIdentifier { node_type: "Identifier", notation: dataset_id },
+            identifier: DcatIdentifier {
+                node_type: "Identifier",
+                notation: dataset_id,
+            },
             title: title(dataset_id, contract),
             description: description(manifest, dataset_id, contract),
             version: format!("{}+{}", dataset.schema_version, manifest.release_id),
             modified: newest_date(manifest, &dataset.parts),
             // The publisher is one organization; of several sources each is named beneath.
-            publisher: DcatOrganization { node_type: "Organization", name: origin.publisher.clone() },
-            attributed_to: Origin::each(&origin.publisher).into_iter().map(agent).collect(),
+            publisher: DcatOrganization {
+                node_type: "Organization",
+                name: origin.publisher.clone(),
+            },
+            attributed_to: Origin::each(&origin.publisher)
+                .into_iter()
+                .map(agent)
+                .collect(),
             language: vec!["en"],
             keyword: vec![family(dataset_id)],
-            landing_page: DcatDocument::of(call, title(dataset_id, contract), &format!("/datasets/{dataset_id}")),
-            accrual_periodicity: tasks.iter().map(|task| task.cadence_days).min().map(periodicity),
+            landing_page: DcatDocument::of(
+                call,
+                title(dataset_id, contract),
+                &format!("/datasets/{dataset_id}"),
+            ),
+            accrual_periodicity: tasks
+                .iter()
+                .map(|task| task.cadence_days)
+                .min()
+                .map(periodicity),
             temporal: period.into_iter().collect(),
             access_rights: ACCESS,
             rights: licences(&tasks).into_iter().collect(),
             provenance: vec![origin.credit()],
-            relation: Origin::each(&origin.homepage).into_iter().map(str::to_owned).collect(),
+            relation: Origin::each(&origin.homepage)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             described_by: link("Columns, rules and known limits", ""),
             metadata_distribution: vec![link("Croissant 1.1", "/croissant.json")],
             distribution: DcatDistribution::all(call, (dataset_id, dataset), contract, &origin),
@@ -354,10 +405,20 @@ impl<'a> DcatDataset<'a> {
 }
 
 impl<'a> DcatDistribution<'a> {
-    /// Parquet, whose parts the access address lists with their digests; one part is a file by itself. And all of it as a table of text.
-    fn all(call: &'a Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry), contract: Option<&Contract>, origin: &Origin) -> Vec<Self> {
+    /// Parquet, whose parts the access address lists with their digests; one part is a file by
+    /// itself. And all of it as a table of text.
+    fn all(
+        call: &'a Call<'_>,
+        (dataset_id, dataset): (&str, &DatasetEntry),
+        contract: Option<&Contract>,
+        origin: &Origin,
+    ) -> Vec<Self> {
         let manifest = &call.release.manifest;
-        let address = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), manifest.release_id);
+        let address = format!(
+            "{}/v1/releases/{}/datasets/{dataset_id}",
+            call.service.own_url(),
+            manifest.release_id
+        );
         let of = |name, media_type, description| Self {
             node_type: "Distribution",
             title: name,
@@ -374,21 +435,35 @@ impl<'a> DcatDistribution<'a> {
         };
         let rows: u64 = dataset.parts.iter().map(|part| part.rows).sum();
         let size_bytes: u64 = dataset.parts.iter().map(|part| part.size_bytes).sum();
-        let mut parquet = of("Parquet", PARQUET, format!("{rows} records in {} files", dataset.parts.len()));
+        let mut parquet = of(
+            "Parquet",
+            PARQUET,
+            format!("{rows} records in {} files", dataset.parts.len()),
+        );
         parquet.byte_size = Some(size_bytes.to_string());
         if let [part] = dataset.parts.as_slice() {
             parquet.download_url = Some(format!("{address}?format=parquet&part={}", part.sha256));
-            parquet.checksum = Some(DcatChecksum { node_type: "Checksum", algorithm: "SHA-256", value: Sha256(part.sha256) });
+            parquet.checksum = Some(DcatChecksum {
+                node_type: "Checksum",
+                algorithm: "SHA-256",
+                value: Sha256(part.sha256),
+            });
         }
         let csv = contract.map(|_| Self {
             download_url: Some(format!("{address}?format=csv")),
-            ..of("CSV", CSV, "All records as one table of text, without the pointers to the publishers' bytes".to_owned())
+            ..of(
+                "CSV",
+                CSV,
+                "All records as one table of text, without the pointers to the publishers' bytes"
+                    .to_owned(),
+            )
         });
         std::iter::once(parquet).chain(csv).collect()
     }
 }
 
-/// A word of the standard for the days between two editions; of other cadences the ISO 8601 interval.
+/// A word of the standard for the days between two editions; of other cadences the ISO 8601
+/// interval.
 fn periodicity(days: i64) -> String {
     let word = match days {
         1 => "daily",
@@ -408,6 +483,17 @@ mod tests {
     #[test]
     fn days_between_editions_are_a_word_or_an_interval() {
         let words = [1, 7, 31, 92, 366, 10, 730].map(periodicity);
-        assert_eq!(words, ["daily", "weekly", "monthly", "quarterly", "annual", "R/P10D", "R/P730D"]);
+        assert_eq!(
+            words,
+            [
+                "daily",
+                "weekly",
+                "monthly",
+                "quarterly",
+                "annual",
+                "R/P10D",
+                "R/P730D"
+            ]
+        );
     }
 }

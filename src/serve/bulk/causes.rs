@@ -26,7 +26,8 @@ struct BuildCause {
     cause: &'static str,
     /// Earlier version for `code_changed`, earlier day for `date_changed`; null for other causes.
     before: Option<String>,
-    /// Versions of `code_changed`, days of `date_changed`, the reason of `became_stale`; null of others.
+    /// Versions of `code_changed`, days of `date_changed`, the reason of `became_stale`; null of
+    /// others.
     after: Option<String>,
 }
 
@@ -56,24 +57,39 @@ pub struct SourceFile<'a> {
     /// Time at which these bytes were first fetched, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     fetched_at: &'a str,
-    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported it.
+    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported
+    /// it.
     #[schemars(extend("enum" = ["by program", "by hand"]))]
     obtained: &'static str,
-    /// Name of the mirror that the bytes came from in place of the publisher; null if they came from the publisher, or a person imported them.
+    /// Name of the mirror that the bytes came from in place of the publisher; null if they came
+    /// from the publisher, or a person imported them.
     mirror: Option<&'a str>,
 }
 
 impl<'a> Causes<'a> {
     /// The causes, and the files that are others.
-    pub fn of(service: &Service, before: Option<&'a TaskEntry>, after: Option<&'a TaskEntry>) -> Self {
+    pub fn of(
+        service: &Service,
+        before: Option<&'a TaskEntry>,
+        after: Option<&'a TaskEntry>,
+    ) -> Self {
         let causes = causes_of_task(before, after);
         // Which files they are is told beneath.
         let is_of_a_file = |cause: &&Cause| matches!(cause, Cause::SourceChanged { .. });
         let of_files = causes.iter().filter(is_of_a_file).take(1);
         let file = |input: Option<&'a Snapshot>| input.map(SourceFile::of);
         Self {
-            causes: of_files.chain(causes.iter().filter(|cause| !is_of_a_file(cause))).map(|cause| BuildCause::of(service, cause)).collect(),
-            inputs: changed_inputs(before, after).into_iter().map(|(before, after)| InputChange { before: file(before), after: file(after) }).collect(),
+            causes: of_files
+                .chain(causes.iter().filter(|cause| !is_of_a_file(cause)))
+                .map(|cause| BuildCause::of(service, cause))
+                .collect(),
+            inputs: changed_inputs(before, after)
+                .into_iter()
+                .map(|(before, after)| InputChange {
+                    before: file(before),
+                    after: file(after),
+                })
+                .collect(),
         }
     }
 }
@@ -92,10 +108,16 @@ impl BuildCause {
             Cause::LayoutEvidenceChanged => ("layout_evidence_changed", None, None),
             Cause::DateChanged { from, to, .. } => ("date_changed", told(from), told(to)),
             Cause::InputsChanged => ("inputs_changed", None, None),
-            Cause::BecameStale { reason } => ("became_stale", None, reason.as_deref().and_then(told)),
+            Cause::BecameStale { reason } => {
+                ("became_stale", None, reason.as_deref().and_then(told))
+            }
             Cause::BecameFresh => ("became_fresh", None, None),
         };
-        Self { cause, before, after }
+        Self {
+            cause,
+            before,
+            after,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Answers `GET /v1/releases/{release_id}/changes`: what is different from an earlier release, and why. Only manifests are read: records are compared by
-//! `pubdata releases diff`, one record by `/v1/records/{record_id}/history`.
+//! Answers `GET /v1/releases/{release_id}/changes`: what is different from an earlier release, and
+//! why. Only manifests are read: records are compared by `pubdata releases diff`, one record by
+//! `/v1/records/{record_id}/history`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,8 @@ use pubdata_store::{Manifest, Part, causes, paired_parts};
 query! {
     pub struct Parameters<'a> {
         ..format("datasets"),
-        /// The release to compare with; when absent, the last one that the channel had before and that is kept.
+        /// The release to compare with; when absent, the last one that the channel had before and
+        /// that is kept.
         since: Option<&'a str> = Kind::Form(RELEASE_ID),
     }
 }
@@ -86,7 +88,8 @@ struct PartCounts {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetChangeChangedPart")]
 struct PartChange<'a> {
-    /// Path of the file below the release: the later one's, or the earlier one's if the file was removed.
+    /// Path of the file below the release: the later one's, or the earlier one's if the file was
+    /// removed.
     path: &'a str,
     /// Column and value that all rows of the file share.
     partition: &'a BTreeMap<String, String>,
@@ -133,29 +136,56 @@ async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => release_before(call, &after.release_id).await?,
     };
     let before = asked::manifest(call, &since);
-    let dataset_ids: BTreeSet<&String> = before.datasets.keys().chain(after.datasets.keys()).collect();
-    let task = |task_id: String| TaskChange { causes: Causes::of(call.service, before.tasks.get(&task_id), after.tasks.get(&task_id)), task_id };
+    let dataset_ids: BTreeSet<&String> = before
+        .datasets
+        .keys()
+        .chain(after.datasets.keys())
+        .collect();
+    let task = |task_id: String| TaskChange {
+        causes: Causes::of(
+            call.service,
+            before.tasks.get(&task_id),
+            after.tasks.get(&task_id),
+        ),
+        task_id,
+    };
     json.value(&Changes {
         from: ReleaseName::of(before),
         to: ReleaseName::of(after),
-        datasets: dataset_ids.into_iter().filter_map(|dataset_id| DatasetChange::of(before, after, dataset_id)).collect(),
+        datasets: dataset_ids
+            .into_iter()
+            .filter_map(|dataset_id| DatasetChange::of(before, after, dataset_id))
+            .collect(),
         tasks: causes(before, after).into_keys().map(task).collect(),
     });
-    Ok(Meta { release, ..Meta::default() })
+    Ok(Meta {
+        release,
+        ..Meta::default()
+    })
 }
 
 /// The last release before the first time that the channel had one, of those that are kept.
 async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
     let catalog = &call.service.catalog;
     let history = catalog.history().await?;
-    let first = history.iter().position(|entry| entry.release_id == *id).unwrap_or(0);
+    let first = history
+        .iter()
+        .position(|entry| entry.release_id == *id)
+        .unwrap_or(0);
     for entry in history[..first].iter().rev().take(asked::MOST_ASKED_FOR) {
         if let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? {
             return Ok(Some(manifest));
         }
     }
-    let message = format!("channel `{}` had no release before {id} that is kept; give `since` one of those that /v1/releases lists", catalog.channel());
-    Err(Problem::of_field(Code::CoverageUnavailable, "since", message))
+    let message = format!(
+        "channel `{}` had no release before {id} that is kept; give `since` one of those that /v1/releases lists",
+        catalog.channel()
+    );
+    Err(Problem::of_field(
+        Code::CoverageUnavailable,
+        "since",
+        message,
+    ))
 }
 
 impl<'a> DatasetChange<'a> {
@@ -168,11 +198,27 @@ impl<'a> DatasetChange<'a> {
             return None;
         }
         let count = |kind: Change| changed.iter().filter(|part| part.change == kind).count();
-        let rows = |manifest: &Manifest| manifest.datasets.contains_key(dataset_id).then(|| manifest.rows(dataset_id));
+        let rows = |manifest: &Manifest| {
+            manifest
+                .datasets
+                .contains_key(dataset_id)
+                .then(|| manifest.rows(dataset_id))
+        };
         let (added, removed) = (count(Change::Added), count(Change::Removed));
-        let parts = PartCounts { added, removed, changed: count(Change::Changed), unchanged: all - changed.len() };
+        let parts = PartCounts {
+            added,
+            removed,
+            changed: count(Change::Changed),
+            unchanged: all - changed.len(),
+        };
         let changed_parts = changed.into_iter().take(MOST_PARTS).collect();
-        Some(Self { dataset_id, rows_before: rows(before), rows_after: rows(after), parts, changed_parts })
+        Some(Self {
+            dataset_id,
+            rows_before: rows(before),
+            rows_after: rows(after),
+            parts,
+            changed_parts,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
-//! Answers `GET /v1/datasets/{dataset_id}/croissant.json`: a dataset in the words of schema.org and Croissant 1.1 (MLCommons), with each part, its digest and
-//! where it is had, and what its columns mean. The dataset's page shows the part of it that search engines read.
+//! Answers `GET /v1/datasets/{dataset_id}/croissant.json`: a dataset in the words of schema.org and
+//! Croissant 1.1 (MLCommons), with each part, its digest and where it is had, and what its columns
+//! mean. The dataset's page shows the part of it that search engines read.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -10,7 +11,9 @@ use super::catalog::{ACCESS, CATALOG_TITLE};
 use super::datasets::family;
 use super::table;
 use crate::answer::{Instant, Sha256};
-use crate::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
+use crate::described::{
+    Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title,
+};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -35,7 +38,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::LinkedData(describe),
 };
 
-/// The terms of the standard, as it prescribes them, and which version it is: the first members of every document.
+/// The terms of the standard, as it prescribes them, and which version it is: the first members of
+/// every document.
 const HEAD: &str = include_str!("croissant_head.json");
 
 /// What programs that read Croissant call Parquet; the registered name came later.
@@ -258,9 +262,18 @@ fn with_head(schema: &mut Schema) {
     let head: Value = serde_json::from_str(HEAD).expect("the head is JSON");
     let terms = json!({"type": ["string", "object"], "additionalProperties": {"type": "string"}});
     let members = [
-        ("@context", json!({"type": "object", "description": "The terms of the standard.", "additionalProperties": terms})),
-        ("@type", json!({"type": "string", "const": head["@type"], "description": "Type of the node in the standard's vocabulary."})),
-        ("conformsTo", json!({"type": "string", "const": head["conformsTo"], "description": "URL of the version of the standard that the document follows."})),
+        (
+            "@context",
+            json!({"type": "object", "description": "The terms of the standard.", "additionalProperties": terms}),
+        ),
+        (
+            "@type",
+            json!({"type": "string", "const": head["@type"], "description": "Type of the node in the standard's vocabulary."}),
+        ),
+        (
+            "conformsTo",
+            json!({"type": "string", "const": head["conformsTo"], "description": "URL of the version of the standard that the document follows."}),
+        ),
     ];
     for (at, (name, member)) in members.into_iter().enumerate() {
         if let Some(Value::Array(required)) = schema.get_mut("required") {
@@ -286,22 +299,37 @@ impl<'a> Croissant<'a> {
         let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
         let tasks = tasks_of(manifest, dataset);
         let origin = Origin::of(&tasks);
-        let work = |name: &'a str| NamedWork { node_type: "sc:CreativeWork", name, url: licence_address(name) };
-        let organization = |name: &str| NamedOrganization { node_type: "sc:Organization", name: name.to_owned() };
+        let work = |name: &'a str| NamedWork {
+            node_type: "sc:CreativeWork",
+            name,
+            url: licence_address(name),
+        };
+        let organization = |name: &str| NamedOrganization {
+            node_type: "sc:Organization",
+            name: name.to_owned(),
+        };
         Self {
             name: title(dataset_id, contract),
             description: description(manifest, dataset_id, contract),
             identifier: dataset_id,
             url: call.service.address_of(&format!("/datasets/{dataset_id}")),
-            // A semantic version whose build is the release: the contract says what a reader may rely on, the release which records these are.
+            // A semantic version whose build is the release: the contract says what a reader may
+            // rely on, the release which records these are.
             version: format!("{}+{}", dataset.schema_version, manifest.release_id),
             date_published: Instant(&manifest.published_at),
-            date_modified: newest_date(manifest, &dataset.parts).unwrap_or_else(|| day_of(manifest).to_owned()),
+            date_modified: newest_date(manifest, &dataset.parts)
+                .unwrap_or_else(|| day_of(manifest).to_owned()),
             keywords: vec![family(dataset_id)],
             in_language: "en",
             license: licences(&tasks).into_iter().map(work).collect(),
-            creator: Origin::each(&origin.publisher).into_iter().map(organization).collect(),
-            based_on: Origin::each(&origin.homepage).into_iter().map(str::to_owned).collect(),
+            creator: Origin::each(&origin.publisher)
+                .into_iter()
+                .map(organization)
+                .collect(),
+            based_on: Origin::each(&origin.homepage)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             credit_text: origin.credit(),
             cite_as: citation(manifest, dataset_id, &origin, contract),
             conditions_of_access: ACCESS,
@@ -309,16 +337,31 @@ impl<'a> Croissant<'a> {
             catalog: NamedCatalog {
                 node_type: "sc:DataCatalog",
                 name: CATALOG_TITLE,
-                url: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_asked_for(call)),
+                url: format!(
+                    "{}/v1/catalog.json{}",
+                    call.service.own_url(),
+                    asked::release_asked_for(call)
+                ),
             },
             distribution: files(call, dataset_id, dataset),
-            record_set: contract.map(|contract| CroissantRecordSet::of(dataset, contract)).into_iter().collect(),
+            record_set: contract
+                .map(|contract| CroissantRecordSet::of(dataset, contract))
+                .into_iter()
+                .collect(),
         }
     }
 }
 
-fn files<'a>(call: &Call<'_>, dataset_id: &str, dataset: &'a DatasetEntry) -> Vec<CroissantFile<'a>> {
-    let download = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), call.release.manifest.release_id);
+fn files<'a>(
+    call: &Call<'_>,
+    dataset_id: &str,
+    dataset: &'a DatasetEntry,
+) -> Vec<CroissantFile<'a>> {
+    let download = format!(
+        "{}/v1/releases/{}/datasets/{dataset_id}",
+        call.service.own_url(),
+        call.release.manifest.release_id
+    );
     let of_part = |part: &'a Part| CroissantFile {
         node_type: "cr:FileObject",
         id: &part.path,
@@ -334,27 +377,42 @@ fn files<'a>(call: &Call<'_>, dataset_id: &str, dataset: &'a DatasetEntry) -> Ve
         node_type: "cr:FileSet",
         id: PARTS,
         name: PARTS,
-        description: "All parts, at their paths beside this document; each record is in one of them.".to_owned(),
+        description:
+            "All parts, at their paths beside this document; each record is in one of them."
+                .to_owned(),
         content_url: None,
         content_size: None,
         encoding_format: vec![PARQUET_OF_CROISSANT, PARQUET],
         sha256: None,
-        // Without `containedIn`, which is for archives: mlcroissant reads no records of files that are parts of another file and not packed in it.
+        // Without `containedIn`, which is for archives: mlcroissant reads no records of files that
+        // are parts of another file and not packed in it.
         includes: Some(format!("{dataset_id}/*.parquet")),
     });
     dataset.parts.iter().map(of_part).chain(all).collect()
 }
 
 impl<'a> CroissantRecordSet<'a> {
-    /// The columns that a table of text has too: pointers are lists of structures, and `record_id` leads to them.
+    /// The columns that a table of text has too: pointers are lists of structures, and `record_id`
+    /// leads to them.
     fn of(dataset: &DatasetEntry, contract: &'a Contract) -> Self {
         Self {
             node_type: "cr:RecordSet",
             id: RECORDS,
             name: RECORDS,
-            description: format!("{} Without the pointers to the publishers' bytes, to which record_id leads.", contract.grain),
-            key: contract.primary_key.iter().map(|column| CroissantReference { id: format!("{RECORDS}/{column}") }).collect(),
-            field: table::columns(contract).map(|column| CroissantField::of(column, dataset)).collect(),
+            description: format!(
+                "{} Without the pointers to the publishers' bytes, to which record_id leads.",
+                contract.grain
+            ),
+            key: contract
+                .primary_key
+                .iter()
+                .map(|column| CroissantReference {
+                    id: format!("{RECORDS}/{column}"),
+                })
+                .collect(),
+            field: table::columns(contract)
+                .map(|column| CroissantField::of(column, dataset))
+                .collect(),
         }
     }
 }
@@ -375,7 +433,13 @@ impl<'a> CroissantField<'a> {
             data_type: data_type(column.column_type.physical),
             is_array: is_list.then_some(true),
             array_shape: is_list.then_some("-1"),
-            source: CroissantSource { file_object: reference(file), file_set: reference(set), extract: CroissantExtract { column: &column.name } },
+            source: CroissantSource {
+                file_object: reference(file),
+                file_set: reference(set),
+                extract: CroissantExtract {
+                    column: &column.name,
+                },
+            },
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/datasets/{dataset_id}`: what the contract says of a dataset, whose data it is and when the next comes, what needs attention, and how
-//! many rows the last releases had.
+//! Answers `GET /v1/datasets/{dataset_id}`: what the contract says of a dataset, whose data it is
+//! and when the next comes, what needs attention, and how many rows the last releases had.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,10 @@ use serde::Serialize;
 use super::asked;
 use super::datasets::{family, late_since};
 use crate::answer::{self, Float, Instant};
-use crate::described::{Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date, tasks_of, verdict};
+use crate::described::{
+    Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date,
+    tasks_of, verdict,
+};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -48,7 +51,8 @@ struct Dataset<'a> {
     family: &'a str,
     /// Version of the contract that the release was made with.
     schema_version: &'a str,
-    /// Version of the contract that `columns` and `rules` describe; null if this server has no contract for the dataset.
+    /// Version of the contract that `columns` and `rules` describe; null if this server has no
+    /// contract for the dataset.
     contract_version: Option<&'a str>,
     /// Name of the dataset; null if this server has no contract for it.
     title: Option<&'a str>,
@@ -72,7 +76,8 @@ struct Dataset<'a> {
     origin: Origin,
     /// What to write beside what is made of the data.
     credit: String,
-    /// Days from one edition to the next, the shortest of the sources; null if the release describes no build.
+    /// Days from one edition to the next, the shortest of the sources; null if the release
+    /// describes no build.
     cadence_days: Option<i64>,
     /// By source, the day from which its next edition is late unless it has come.
     expected: Vec<Expected<'a>>,
@@ -91,16 +96,19 @@ struct Dataset<'a> {
     published_at: Instant<'a>,
     #[serde(flatten)]
     counts: Counts<'a>,
-    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings. Data that fail are not published.
+    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings.
+    /// Data that fail are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
-    /// What is known of the publisher's words in each coded column of each build; empty for datasets without such columns, and of builds of earlier versions.
+    /// What is known of the publisher's words in each coded column of each build; empty for
+    /// datasets without such columns, and of builds of earlier versions.
     words: Vec<KnownWords<'a>>,
     /// What needs attention about its sources: known issues.
     findings: Vec<SourceFinding<'a>>,
     /// Parts of the dataset that are built on their own, such as a vintage or a city.
     partitions: Vec<Partition<'a>>,
-    /// Of the last 30 releases that are kept and had the dataset, newest first; none that was published after the one that answers.
+    /// Of the last 30 releases that are kept and had the dataset, newest first; none that was
+    /// published after the one that answers.
     history: Vec<RowsOfRelease<'a>>,
 }
 
@@ -114,7 +122,8 @@ struct DatasetColumn<'a> {
     physical: Physical,
     /// Name of the semantic type, which columns of the same meaning share.
     meaning: &'a str,
-    /// Unit of the values where the column's name states it; null otherwise. Where the unit varies by row, another column has it.
+    /// Unit of the values where the column's name states it; null otherwise. Where the unit varies
+    /// by row, another column has it.
     unit: Option<&'a str>,
     /// True if the column may be null.
     nullable: bool,
@@ -141,7 +150,8 @@ struct DatasetRule<'a> {
     rule: Rule,
     /// Columns that the rule relates.
     columns: &'a [String],
-    /// What becomes of a record that breaks it: published with the code among its warnings, or quarantined.
+    /// What becomes of a record that breaks it: published with the code among its warnings, or
+    /// quarantined.
     #[schemars(with = "&str", extend("enum" = ["warning", "quarantine"]))]
     severity: Severity,
     /// What the rule demands and why, in words.
@@ -179,7 +189,11 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let texts = |of: fn(&Contract) -> &[String]| contract.map(of).unwrap_or_default();
     let rows_of_release = history.iter().filter_map(|summary| {
         let sums = summary.datasets.get(dataset_id)?;
-        Some(RowsOfRelease { release: summary.name(), rows: sums.rows, quarantined_rows: sums.quarantined_rows })
+        Some(RowsOfRelease {
+            release: summary.name(),
+            rows: sums.rows,
+            quarantined_rows: sums.quarantined_rows,
+        })
     });
     json.value(&Dataset {
         dataset_id,
@@ -193,12 +207,26 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         partition_by: texts(|contract| &contract.partition_by),
         serves: texts(|contract| &contract.serves),
         not_covered: texts(|contract| &contract.not_covered),
-        columns: contract.into_iter().flat_map(|contract| &contract.columns).map(DatasetColumn::of).collect(),
-        rules: contract.into_iter().flat_map(|contract| &contract.invariants).map(DatasetRule::of).collect(),
+        columns: contract
+            .into_iter()
+            .flat_map(|contract| &contract.columns)
+            .map(DatasetColumn::of)
+            .collect(),
+        rules: contract
+            .into_iter()
+            .flat_map(|contract| &contract.invariants)
+            .map(DatasetRule::of)
+            .collect(),
         credit: origin.credit(),
         origin,
         cadence_days: tasks.iter().map(|task| task.cadence_days).min(),
-        expected: expected(manifest, dataset).into_iter().map(|(source_id, late_from)| Expected { source_id, late_from }).collect(),
+        expected: expected(manifest, dataset)
+            .into_iter()
+            .map(|(source_id, late_from)| Expected {
+                source_id,
+                late_from,
+            })
+            .collect(),
         late_since: late_since(call, manifest, dataset),
         freshness: call.release.freshness(call.today()).of(dataset_id),
         is_sample: manifest.is_sample,
@@ -211,15 +239,25 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         partitions: described_partitions(call, dataset),
         history: rows_of_release.collect(),
     });
-    Ok(Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() })
+    Ok(Meta {
+        datasets: vec![dataset_id.to_owned().into()],
+        ..Meta::default()
+    })
 }
 
-/// By source, the day from which it is late unless a newer edition has come, of builds that wait for one.
+/// By source, the day from which it is late unless a newer edition has come, of builds that wait
+/// for one.
 fn expected<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> BTreeMap<&'a str, Date> {
-    let waiting = dataset.parts.iter().filter(|part| manifest.awaits_an_edition(&part.task_id)).filter_map(|part| manifest.tasks.get(&part.task_id));
+    let waiting = dataset
+        .parts
+        .iter()
+        .filter(|part| manifest.awaits_an_edition(&part.task_id))
+        .filter_map(|part| manifest.tasks.get(&part.task_id));
     let mut days: BTreeMap<&str, Date> = BTreeMap::new();
     for (source_id, day) in waiting.flat_map(|task| &task.due) {
-        days.entry(source_id).and_modify(|known| *known = (*known).min(*day)).or_insert(*day);
+        days.entry(source_id)
+            .and_modify(|known| *known = (*known).min(*day))
+            .or_insert(*day);
     }
     days
 }
@@ -238,13 +276,20 @@ impl<'a> DatasetColumn<'a> {
             minimum: column_type.min.map(Float),
             maximum: column_type.max.map(Float),
             digits: column_type.digits,
-            decimals: (column_type.physical == Physical::Decimal).then(|| i32::from(column_type.scale)),
+            decimals: (column_type.physical == Physical::Decimal)
+                .then(|| i32::from(column_type.scale)),
         }
     }
 }
 
 impl<'a> DatasetRule<'a> {
     fn of(rule: &'a Invariant) -> Self {
-        Self { code: &rule.code, rule: rule.rule, columns: &rule.columns, severity: rule.severity, description: &rule.description }
+        Self {
+            code: &rule.code,
+            rule: rule.rule,
+            columns: &rule.columns,
+            severity: rule.severity,
+            description: &rule.description,
+        }
     }
 }

@@ -72,7 +72,11 @@ fn list<'a>(call: &'a Call<'_>, json: &mut Json) -> Result<Meta> {
     let (summary, freshness) = (Summary::of(manifest), call.release.freshness(call.today()));
     let line = |(dataset_id, dataset): (&'a String, &'a DatasetEntry)| {
         let contract = call.contracts().get(dataset_id);
-        let sums = summary.datasets.get(dataset_id).copied().unwrap_or_default();
+        let sums = summary
+            .datasets
+            .get(dataset_id)
+            .copied()
+            .unwrap_or_default();
         DatasetLine {
             dataset_id,
             family: family(dataset_id),
@@ -89,7 +93,9 @@ fn list<'a>(call: &'a Call<'_>, json: &mut Json) -> Result<Meta> {
             source_date: newest_date(manifest, &dataset.parts),
         }
     };
-    json.value(&Datasets { datasets: manifest.datasets.iter().map(line).collect() });
+    json.value(&Datasets {
+        datasets: manifest.datasets.iter().map(line).collect(),
+    });
     Ok(Meta::default())
 }
 
@@ -100,5 +106,9 @@ pub fn family(dataset_id: &str) -> &str {
 
 /// The day since which an edition of the dataset's sources is late.
 pub fn late_since(call: &Call<'_>, manifest: &Manifest, dataset: &DatasetEntry) -> Option<Date> {
-    dataset.parts.iter().filter_map(|part| manifest.late_since(&part.task_id, call.today())).min()
+    dataset
+        .parts
+        .iter()
+        .filter_map(|part| manifest.late_since(&part.task_id, call.today()))
+        .min()
 }

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/releases/{release_id}/datasets/{dataset_id}`: the parts of a dataset and how to take them; with `format` one part as it was published,
-//! or all of them as one table of text.
+//! Answers `GET /v1/releases/{release_id}/datasets/{dataset_id}`: the parts of a dataset and how to
+//! take them; with `format` one part as it was published, or all of them as one table of text.
 
 use axum::body::Body;
 use axum::http::request::Parts;
@@ -27,8 +27,8 @@ use pubdata_store::{Manifest, Part};
 
 query! {
     pub struct Parameters<'a> {
-        /// `parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all parts as one table, or the one that `part` names. When absent,
-        /// the list of parts.
+        /// `parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all
+        /// parts as one table, or the one that `part` names. When absent, the list of parts.
         format: Option<&'a str> = Kind::Word(&["parquet", "csv"]),
         /// Digest of a part (`sha256` of the list). Refused without `format`.
         part: Option<&'a str> = Kind::Form(TextForm { pattern: "^[0-9a-f]{64}$", description: "the SHA-256 digest of a part, 64 hexadecimal digits" }),
@@ -45,7 +45,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     body: None,
     data: Data::of::<Download<'static>>(),
     validity: Validity::Release,
-    handler: Handler::Download { list: |call, json| list(call, json).boxed(), file: |call, head| file(call, head).boxed() },
+    handler: Handler::Download {
+        list: |call, json| list(call, json).boxed(),
+        file: |call, head| file(call, head).boxed(),
+    },
 };
 
 #[derive(Serialize, JsonSchema)]
@@ -85,7 +88,11 @@ struct DownloadPart<'a> {
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if Parameters::of(call)?.part.is_some() {
-        return Err(Problem::of_field(Code::MissingParameter, "format", "`part` names a part to take: add `format=parquet` or `format=csv`"));
+        return Err(Problem::of_field(
+            Code::MissingParameter,
+            "format",
+            "`part` names a part to take: add `format=parquet` or `format=csv`",
+        ));
     }
     let earlier = asked::release(call).await?;
     let manifest = asked::manifest(call, &earlier);
@@ -95,7 +102,10 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let contract = call.contracts().get(dataset_id);
     let origin = Origin::of(&tasks_of(manifest, dataset));
     let path = format!("/v1/releases/{}/datasets/{dataset_id}", manifest.release_id);
-    let part = |part| DownloadPart { file: PartFile::of(part), parquet: format!("{path}?format=parquet&part={}", part.sha256) };
+    let part = |part| DownloadPart {
+        file: PartFile::of(part),
+        parquet: format!("{path}?format=parquet&part={}", part.sha256),
+    };
     json.value(&Download {
         dataset_id,
         release_id: manifest.release_id.as_str(),
@@ -105,11 +115,17 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         credit: origin.credit(),
         citation: citation(manifest, dataset_id, &origin, contract),
         origin,
-        caveats: contract.map(|contract| contract.not_covered.as_slice()).unwrap_or_default(),
+        caveats: contract
+            .map(|contract| contract.not_covered.as_slice())
+            .unwrap_or_default(),
         csv: contract.map(|_| format!("{path}?format=csv")),
         parts: parts.into_iter().map(part).collect(),
     });
-    Ok(Meta { datasets: vec![dataset_id.to_owned().into()], release: earlier, ..Meta::default() })
+    Ok(Meta {
+        datasets: vec![dataset_id.to_owned().into()],
+        release: earlier,
+        ..Meta::default()
+    })
 }
 
 async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
@@ -124,7 +140,10 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
         // Two without rows may be the same bytes.
         parts.truncate(1);
         if parts.is_empty() {
-            let message = format!("`{dataset_id}` of release {} has no part of this digest; the path without `format` lists its parts", manifest.release_id);
+            let message = format!(
+                "`{dataset_id}` of release {} has no part of this digest; the path without `format` lists its parts",
+                manifest.release_id
+            );
             return Err(Problem::of_field(Code::NotFound, "part", message));
         }
     }
@@ -136,13 +155,21 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
             return Err(Problem::of_field(Code::MissingParameter, "part", message));
         }
     };
-    let terms = format!("<{}/v1/datasets/{dataset_id}>; rel=\"license\"", call.service.public_url());
+    let terms = format!(
+        "<{}/v1/datasets/{dataset_id}>; rel=\"license\"",
+        call.service.public_url()
+    );
     insert(response.headers_mut(), header::LINK, &terms);
     Ok(response)
 }
 
 /// The bytes of a part, or a range of them, their digest checked.
-async fn whole_part(call: &Call<'_>, head: &Parts, manifest: &Manifest, part: &Part) -> Result<Response> {
+async fn whole_part(
+    call: &Call<'_>,
+    head: &Parts,
+    manifest: &Manifest,
+    part: &Part,
+) -> Result<Response> {
     let (service, tag) = (call.service, format!("\"{}\"", part.sha256));
     if let Some(known) = etag::matching(&head.headers, &tag) {
         return Ok(not_modified(&known, service.now()));
@@ -156,21 +183,44 @@ async fn whole_part(call: &Call<'_>, head: &Parts, manifest: &Manifest, part: &P
         // Before they are read: what is on its way to all is bounded.
         let share = service.send(&call.client.id, in_memory(part.size_bytes))?;
         let bytes: Bytes = service.parts.bytes(&manifest.release_id, part).await?;
-        pieces::whole(bytes.slice(in_memory(wanted.start)..in_memory(wanted.end)), share)
+        pieces::whole(
+            bytes.slice(in_memory(wanted.start)..in_memory(wanted.end)),
+            share,
+        )
     };
-    let mut response = as_file(response, PARQUET, &part.path.replace('/', "-"), &tag, service.now());
+    let mut response = as_file(
+        response,
+        PARQUET,
+        &part.path.replace('/', "-"),
+        &tag,
+        service.now(),
+    );
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     if asked.is_some() {
-        insert(headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{}", wanted.start, wanted.end - 1, part.size_bytes));
+        insert(
+            headers,
+            header::CONTENT_RANGE,
+            &format!(
+                "bytes {}-{}/{}",
+                wanted.start,
+                wanted.end - 1,
+                part.size_bytes
+            ),
+        );
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
     Ok(response)
 }
 
 /// Parts as one table of text, made while it is taken.
-fn as_table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part>) -> Result<Response> {
+fn as_table(
+    call: &Call<'_>,
+    head: &Parts,
+    manifest: &Manifest,
+    parts: Vec<&Part>,
+) -> Result<Response> {
     let (service, dataset_id) = (call.service, call.path_value("dataset_id"));
     let contract = call.contracts().get(dataset_id).ok_or_else(|| {
         let message = format!("this program has no contract of `{dataset_id}` and so no columns for a table of text: take its parts as Parquet");
@@ -178,18 +228,34 @@ fn as_table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part
     })?;
     let mut hasher = Hasher::default();
     hasher.update(service.program.as_bytes());
-    parts.iter().for_each(|part| hasher.update(part.sha256.as_bytes()));
+    parts
+        .iter()
+        .for_each(|part| hasher.update(part.sha256.as_bytes()));
     let tag = format!("\"{}\"", hasher.finish().short(32));
     if let Some(known) = etag::matching(&head.headers, &tag) {
         return Ok(not_modified(&known, service.now()));
     }
     let largest = parts.iter().map(|part| part.size_bytes).max().unwrap_or(0);
-    let kept = (service.download(call.client)?, service.send(&call.client.id, in_memory(largest))?);
+    let kept = (
+        service.download(call.client)?,
+        service.send(&call.client.id, in_memory(largest))?,
+    );
     let parts = parts.into_iter().cloned().collect();
-    let rows = table::pieces(service.parts.clone(), manifest.release_id.clone(), parts, table::columns(contract).cloned().collect());
+    let rows = table::pieces(
+        service.parts.clone(),
+        manifest.release_id.clone(),
+        parts,
+        table::columns(contract).cloned().collect(),
+    );
     let response = pieces::in_pieces(service, call.client, kept, rows);
     let file_name = format!("{dataset_id}-{}.csv", manifest.release_id);
-    Ok(as_file(response, "text/csv; charset=utf-8; header=present", &file_name, &tag, service.now()))
+    Ok(as_file(
+        response,
+        "text/csv; charset=utf-8; header=present",
+        &file_name,
+        &tag,
+        service.now(),
+    ))
 }
 
 fn in_memory(size_bytes: u64) -> usize {

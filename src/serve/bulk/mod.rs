@@ -1,6 +1,7 @@
-//! What is published, for whoever takes whole datasets or wants to know what changed: datasets and their contracts, the releases of the channel, what is
-//! different between two and why, parts and tables as files, and one record through all releases. Of earlier releases manifests are read, and the parts that are
-//! asked for; none is loaded.
+//! What is published, for whoever takes whole datasets or wants to know what changed: datasets and
+//! their contracts, the releases of the channel, what is different between two and why, parts and
+//! tables as files, and one record through all releases. Of earlier releases manifests are read,
+//! and the parts that are asked for; none is loaded.
 
 mod asked;
 mod catalog;

@@ -1,5 +1,6 @@
-//! Answers `GET /v1/records/{record_id}/history`: one record through the releases of the channel that are kept, where it changed and why. A part that
-//! several releases share is read once, and no more parts than one request may read.
+//! Answers `GET /v1/records/{record_id}/history`: one record through the releases of the channel
+//! that are kept, where it changed and why. A part that several releases share is read once, and no
+//! more parts than one request may read.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -40,7 +41,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 const MOST_RELEASES: usize = 30;
-/// The most parts that are looked into: a record is in one, and one that is not there may be in any.
+/// The most parts that are looked into: a record is in one, and one that is not there may be in
+/// any.
 const MOST_PARTS: usize = 64;
 
 #[derive(Serialize, JsonSchema)]
@@ -49,7 +51,8 @@ struct RecordHistory<'a> {
     record_id: &'a str,
     /// Identifier of the dataset, such as `permit.permit`.
     dataset_id: &'a str,
-    /// False where so many parts would have to be read that the search ended before the last release.
+    /// False where so many parts would have to be read that the search ended before the last
+    /// release.
     is_complete: bool,
     /// Newest first; releases one behind the other in which the record is the same are one entry.
     entries: Vec<RecordEntry<'a>>,
@@ -65,7 +68,8 @@ struct RecordEntry<'a> {
     releases: u64,
     /// True if the releases of the entry have the record.
     is_present: bool,
-    /// The columns that differ from the entry before in time; empty where the record is not in both.
+    /// The columns that differ from the entry before in time; empty where the record is not in
+    /// both.
     changes: Vec<ColumnChange<'a>>,
     #[serde(flatten)]
     causes: Causes<'a>,
@@ -102,14 +106,24 @@ struct Before {
 }
 
 async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
+    let id: RecordId = call.path_value("record_id").parse().map_err(|error| {
+        Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}"))
+    })?;
     scope::check_record(call, &id)?;
     let mut looks = Looks::new(call, &id);
     let mut entries: Vec<Entry> = Vec::new();
     let mut newer: Option<Arc<Manifest>> = None;
     let mut is_complete = true;
     for summary in asked::newest_kept(call, MOST_RELEASES).await? {
-        let Some(manifest) = call.service.catalog.manifests.manifest(&summary.release_id).await? else { continue };
+        let Some(manifest) = call
+            .service
+            .catalog
+            .manifests
+            .manifest(&summary.release_id)
+            .await?
+        else {
+            continue;
+        };
         let Some(columns) = looks.find(&manifest).await? else {
             is_complete = false;
             break;
@@ -121,10 +135,22 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             }
             (last, newer) => {
                 if let (Some(entry), Some(newer)) = (last, newer) {
-                    let task = |manifest: &Manifest| manifest.tasks.get(looks.task_id.as_deref()?).cloned();
-                    entry.before = Some(Before { columns: columns.clone(), task: task(&manifest), task_after: task(newer) });
+                    let task = |manifest: &Manifest| {
+                        manifest.tasks.get(looks.task_id.as_deref()?).cloned()
+                    };
+                    entry.before = Some(Before {
+                        columns: columns.clone(),
+                        task: task(&manifest),
+                        task_after: task(newer),
+                    });
                 }
-                entries.push(Entry { newest: summary.clone(), oldest: summary, releases: 1, columns, before: None });
+                entries.push(Entry {
+                    newest: summary.clone(),
+                    oldest: summary,
+                    releases: 1,
+                    columns,
+                    before: None,
+                });
             }
         }
         newer = Some(manifest);
@@ -137,9 +163,15 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         record_id: id.as_str(),
         dataset_id: id.dataset_id(),
         is_complete,
-        entries: entries.iter().map(|entry| RecordEntry::of(call, entry)).collect(),
+        entries: entries
+            .iter()
+            .map(|entry| RecordEntry::of(call, entry))
+            .collect(),
     });
-    Ok(Meta { datasets: vec![id.dataset_id().to_owned().into()], ..Meta::default() })
+    Ok(Meta {
+        datasets: vec![id.dataset_id().to_owned().into()],
+        ..Meta::default()
+    })
 }
 
 impl<'a> RecordEntry<'a> {
@@ -150,19 +182,42 @@ impl<'a> RecordEntry<'a> {
             last: entry.newest.name(),
             releases: entry.releases,
             is_present: entry.columns.is_some(),
-            changes: differences(before.and_then(|before| before.columns.as_deref()), entry.columns.as_deref()),
-            causes: Causes::of(call.service, before.and_then(|before| before.task.as_ref()), before.and_then(|before| before.task_after.as_ref())),
+            changes: differences(
+                before.and_then(|before| before.columns.as_deref()),
+                entry.columns.as_deref(),
+            ),
+            causes: Causes::of(
+                call.service,
+                before.and_then(|before| before.task.as_ref()),
+                before.and_then(|before| before.task_after.as_ref()),
+            ),
         }
     }
 }
 
 /// The columns that differ; none where the record is on one side only.
-fn differences<'a>(before: Option<&'a Columns>, after: Option<&'a Columns>) -> Vec<ColumnChange<'a>> {
-    let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
-    let columns: BTreeSet<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
-    let value = |record: &'a Columns, column| ColumnValue(record.get(column).unwrap_or(&Value::Null));
-    let compared = columns.into_iter().map(|column| ColumnChange { column, before: value(before, column), after: value(after, column) });
-    compared.filter(|change| change.before != change.after).collect()
+fn differences<'a>(
+    before: Option<&'a Columns>,
+    after: Option<&'a Columns>,
+) -> Vec<ColumnChange<'a>> {
+    let (Some(before), Some(after)) = (before, after) else {
+        return Vec::new();
+    };
+    let columns: BTreeSet<&str> = before
+        .keys()
+        .chain(after.keys())
+        .map(String::as_str)
+        .collect();
+    let value =
+        |record: &'a Columns, column| ColumnValue(record.get(column).unwrap_or(&Value::Null));
+    let compared = columns.into_iter().map(|column| ColumnChange {
+        column,
+        before: value(before, column),
+        after: value(after, column),
+    });
+    compared
+        .filter(|change| change.before != change.after)
+        .collect()
 }
 
 /// Looks for one record in one release after the other.
@@ -181,19 +236,40 @@ struct Looks<'a> {
 
 impl<'a> Looks<'a> {
     fn new(call: &'a Call<'a>, id: &'a RecordId) -> Self {
-        let is_sorted = call.contracts().get(id.dataset_id()).is_some_and(Contract::is_sorted_by_subject);
-        Self { call, id, is_sorted, by_part: HashMap::new(), left: MOST_PARTS, partition: None, buckets: 0, task_id: None }
+        let is_sorted = call
+            .contracts()
+            .get(id.dataset_id())
+            .is_some_and(Contract::is_sorted_by_subject);
+        Self {
+            call,
+            id,
+            is_sorted,
+            by_part: HashMap::new(),
+            left: MOST_PARTS,
+            partition: None,
+            buckets: 0,
+            task_id: None,
+        }
     }
 
     /// The record in a release, or that it has none; none of both, when no more parts may be read.
     async fn find(&mut self, manifest: &Manifest) -> Result<Option<Option<Arc<Columns>>>> {
         let reader = PartReader::new(&self.call.service.parts, manifest);
-        let mut parts: Vec<&Part> = reader.parts_that_may_hold(self.id, self.is_sorted).collect();
+        let mut parts: Vec<&Part> = reader
+            .parts_that_may_hold(self.id, self.is_sorted)
+            .collect();
         if let Some(known) = &self.partition {
-            let same = reader.parts_of(self.id.dataset_id()).find(|part| part.partition == *known);
+            let same = reader
+                .parts_of(self.id.dataset_id())
+                .find(|part| part.partition == *known);
             match same {
                 // Which bucket a record is in follows from its key and from how many there are.
-                Some(_) if known.contains_key(BUCKET) && buckets(reader, self.id, known) == self.buckets => parts.retain(|part| part.partition == *known),
+                Some(_)
+                    if known.contains_key(BUCKET)
+                        && buckets(reader, self.id, known) == self.buckets =>
+                {
+                    parts.retain(|part| part.partition == *known)
+                }
                 _ => parts.sort_by_key(|part| part.partition != *known),
             }
         }
@@ -203,7 +279,10 @@ impl<'a> Looks<'a> {
                 None if self.left == 0 => return Ok(None),
                 None => {
                     self.left -= 1;
-                    let found = reader.find_record(part, self.id).await?.map(|(columns, _)| Arc::new(columns));
+                    let found = reader
+                        .find_record(part, self.id)
+                        .await?
+                        .map(|(columns, _)| Arc::new(columns));
                     self.by_part.insert(part.sha256, found.clone());
                     found
                 }
@@ -222,8 +301,15 @@ impl<'a> Looks<'a> {
 /// How many buckets the rows are spread over that a partition is one of.
 fn buckets(reader: PartReader<'_>, id: &RecordId, partition: &BTreeMap<String, String>) -> usize {
     let rest = |partition: &BTreeMap<String, String>| {
-        partition.iter().filter(|(column, _)| *column != BUCKET).map(|(column, value)| (column.clone(), value.clone())).collect::<Vec<_>>()
+        partition
+            .iter()
+            .filter(|(column, _)| *column != BUCKET)
+            .map(|(column, value)| (column.clone(), value.clone()))
+            .collect::<Vec<_>>()
     };
     let own = rest(partition);
-    reader.parts_of(id.dataset_id()).filter(|part| rest(&part.partition) == own).count()
+    reader
+        .parts_of(id.dataset_id())
+        .filter(|part| rest(&part.partition) == own)
+        .count()
 }

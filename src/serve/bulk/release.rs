@@ -1,4 +1,5 @@
-//! Answers `GET /v1/releases/{release_id}`: what a release holds, part by part with digests, and the files that it was built from.
+//! Answers `GET /v1/releases/{release_id}`: what a release holds, part by part with digests, and
+//! the files that it was built from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,7 +77,8 @@ struct ReleaseDataset<'a> {
     schema_version: &'a str,
     /// Size of the dataset's Parquet files in bytes.
     size_bytes: u64,
-    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings. Data that fail are not published.
+    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings.
+    /// Data that fail are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
     #[serde(flatten)]
@@ -141,12 +143,27 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let earlier = asked::release(call).await?;
     let manifest = asked::manifest(call, &earlier);
     let Parameters { dataset: only } = Parameters::of(call)?;
-    let only_parts = only.map(|dataset_id| asked::dataset(manifest, "dataset", dataset_id)).transpose()?;
-    let only_tasks: Option<BTreeSet<&str>> = only_parts.map(|dataset| dataset.parts.iter().map(|part| part.task_id.as_str()).collect());
+    let only_parts = only
+        .map(|dataset_id| asked::dataset(manifest, "dataset", dataset_id))
+        .transpose()?;
+    let only_tasks: Option<BTreeSet<&str>> = only_parts.map(|dataset| {
+        dataset
+            .parts
+            .iter()
+            .map(|part| part.task_id.as_str())
+            .collect()
+    });
     let summary = Summary::of(manifest);
     let total = summary.total();
-    let datasets = manifest.datasets.iter().filter(|(dataset_id, _)| only.is_none_or(|only| *dataset_id == only));
-    let tasks = manifest.tasks.iter().filter(|(task_id, _)| only_tasks.as_ref().is_none_or(|tasks| tasks.contains(task_id.as_str())));
+    let datasets = manifest
+        .datasets
+        .iter()
+        .filter(|(dataset_id, _)| only.is_none_or(|only| *dataset_id == only));
+    let tasks = manifest.tasks.iter().filter(|(task_id, _)| {
+        only_tasks
+            .as_ref()
+            .is_none_or(|tasks| tasks.contains(task_id.as_str()))
+    });
     json.value(&Release {
         release_id: manifest.release_id.as_str(),
         is_current: earlier.is_none(),
@@ -157,14 +174,26 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         rows: total.rows,
         parts: total.parts,
         size_bytes: total.size_bytes,
-        datasets: datasets.map(|(dataset_id, dataset)| ReleaseDataset::of(call, manifest, dataset_id, dataset)).collect(),
-        tasks: tasks.map(|(task_id, task)| ReleaseTask::of(task_id, task)).collect(),
+        datasets: datasets
+            .map(|(dataset_id, dataset)| ReleaseDataset::of(call, manifest, dataset_id, dataset))
+            .collect(),
+        tasks: tasks
+            .map(|(task_id, task)| ReleaseTask::of(task_id, task))
+            .collect(),
     });
-    Ok(Meta { release: earlier, ..Meta::default() })
+    Ok(Meta {
+        release: earlier,
+        ..Meta::default()
+    })
 }
 
 impl<'a> ReleaseDataset<'a> {
-    fn of(call: &Call<'_>, manifest: &'a Manifest, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
+    fn of(
+        call: &Call<'_>,
+        manifest: &'a Manifest,
+        dataset_id: &'a str,
+        dataset: &'a DatasetEntry,
+    ) -> Self {
         Self {
             dataset_id,
             schema_version: &dataset.schema_version,
@@ -172,14 +201,27 @@ impl<'a> ReleaseDataset<'a> {
             validation_status: verdict(dataset),
             counts: Counts::of(manifest, dataset_id),
             notes: notes(call, &dataset.parts),
-            parts: dataset.parts.iter().map(|part| BuiltPart { file: PartFile::of(part), task_id: &part.task_id }).collect(),
+            parts: dataset
+                .parts
+                .iter()
+                .map(|part| BuiltPart {
+                    file: PartFile::of(part),
+                    task_id: &part.task_id,
+                })
+                .collect(),
         }
     }
 }
 
 impl<'a> PartFile<'a> {
     pub fn of(part: &'a Part) -> Self {
-        Self { path: &part.path, partition: &part.partition, rows: part.rows, size_bytes: part.size_bytes, sha256: Sha256(part.sha256) }
+        Self {
+            path: &part.path,
+            partition: &part.partition,
+            rows: part.rows,
+            size_bytes: part.size_bytes,
+            sha256: Sha256(part.sha256),
+        }
     }
 }
 

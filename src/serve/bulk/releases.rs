@@ -85,17 +85,49 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let catalog = &call.service.catalog;
     let Parameters { limit, cursor } = Parameters::of(call)?;
     let (history, paging) = (catalog.history().await?, Paging::of(call, limit, cursor)?);
-    let before = paging.after.as_deref().map(str::parse::<u64>).transpose().map_err(|_| not_a_cursor())?;
+    let before = paging
+        .after
+        .as_deref()
+        .map(str::parse::<u64>)
+        .transpose()
+        .map_err(|_| not_a_cursor())?;
     let newest = history.last().map(|entry| entry.generation);
-    let mut page: Vec<&ChannelEntry> = history.iter().rev().filter(|entry| before.is_none_or(|before| entry.generation < before)).collect();
+    let mut page: Vec<&ChannelEntry> = history
+        .iter()
+        .rev()
+        .filter(|entry| before.is_none_or(|before| entry.generation < before))
+        .collect();
     let is_cut = page.len() > paging.limit;
     page.truncate(paging.limit);
-    let summaries = try_join_all(page.iter().map(|entry| catalog.manifests.summary(&entry.release_id))).await?;
-    let moves = page.iter().zip(&summaries).map(|(entry, summary)| Move::of(entry, summary.as_deref(), newest));
-    json.value(&Releases { channel: catalog.channel(), releases: moves.collect() });
-    let next_cursor = page.last().filter(|_| is_cut).map(|entry| paging.cursor(&entry.generation.to_string()));
-    let page = Page { limit: paging.limit, count: page.len(), next_cursor, total: history.len(), is_total_exact: true, is_cut: false };
-    Ok(Meta { page: Some(page), ..Meta::default() })
+    let summaries = try_join_all(
+        page.iter()
+            .map(|entry| catalog.manifests.summary(&entry.release_id)),
+    )
+    .await?;
+    let moves = page
+        .iter()
+        .zip(&summaries)
+        .map(|(entry, summary)| Move::of(entry, summary.as_deref(), newest));
+    json.value(&Releases {
+        channel: catalog.channel(),
+        releases: moves.collect(),
+    });
+    let next_cursor = page
+        .last()
+        .filter(|_| is_cut)
+        .map(|entry| paging.cursor(&entry.generation.to_string()));
+    let page = Page {
+        limit: paging.limit,
+        count: page.len(),
+        next_cursor,
+        total: history.len(),
+        is_total_exact: true,
+        is_cut: false,
+    };
+    Ok(Meta {
+        page: Some(page),
+        ..Meta::default()
+    })
 }
 
 impl<'a> Move<'a> {
@@ -107,7 +139,10 @@ impl<'a> Move<'a> {
             action: entry.action,
             moved_at: Instant(&entry.moved_at),
             published_at: summary.map(|summary| Instant(&summary.published_at)),
-            run_id: entry.run_id.as_deref().or_else(|| summary.map(|summary| summary.run_id.as_str())),
+            run_id: entry
+                .run_id
+                .as_deref()
+                .or_else(|| summary.map(|summary| summary.run_id.as_str())),
             rows: total.map(|total| total.rows),
             datasets: summary.map(|summary| summary.datasets.len()),
             parts: total.map(|total| total.parts),

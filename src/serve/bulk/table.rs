@@ -1,4 +1,5 @@
-//! Parts as one table of text (RFC 4180), made piece by piece: of one part at a time its bytes are in memory, decoded a thousand rows at a time.
+//! Parts as one table of text (RFC 4180), made piece by piece: of one part at a time its bytes are
+//! in memory, decoded a thousand rows at a time.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,17 +21,38 @@ use pubdata_store::{Part, parquet_error};
 
 const ROWS_DECODED_AT_A_TIME: usize = 1_024;
 
-/// The columns of a table of text: those of the contract but the pointers, which would be most of it. `record_id` leads to them.
+/// The columns of a table of text: those of the contract but the pointers, which would be most of
+/// it. `record_id` leads to them.
 pub fn columns(contract: &Contract) -> impl Iterator<Item = &Column> {
-    contract.columns.iter().filter(|column| column.column_type.physical != Physical::Pointers)
+    contract
+        .columns
+        .iter()
+        .filter(|column| column.column_type.physical != Physical::Pointers)
 }
 
 /// The pieces of a table, the line of names first.
-pub fn pieces(cache: Arc<PartCache>, release_id: ReleaseId, parts: Vec<Part>, columns: Arc<[Column]>) -> impl Stream<Item = Result<Vec<u8>>> + Send + 'static {
+pub fn pieces(
+    cache: Arc<PartCache>,
+    release_id: ReleaseId,
+    parts: Vec<Part>,
+    columns: Arc<[Column]>,
+) -> impl Stream<Item = Result<Vec<u8>>> + Send + 'static {
     let mut head = Vec::new();
-    write_line(&mut head, columns.iter().map(|column| Some(column.name.as_str())));
-    let table = Table { cache, release_id, parts: parts.into_iter(), columns, head: Some(head), open: None };
-    try_unfold(table, |mut table| async move { Ok(table.next().await?.map(|piece| (piece, table))) })
+    write_line(
+        &mut head,
+        columns.iter().map(|column| Some(column.name.as_str())),
+    );
+    let table = Table {
+        cache,
+        release_id,
+        parts: parts.into_iter(),
+        columns,
+        head: Some(head),
+        open: None,
+    };
+    try_unfold(table, |mut table| async move {
+        Ok(table.next().await?.map(|piece| (piece, table)))
+    })
 }
 
 struct Table {
@@ -52,12 +74,18 @@ impl Table {
             let mut open = match self.open.take() {
                 Some(open) => open,
                 None => match self.parts.next() {
-                    Some(part) => OpenPart::new(&self.cache, &self.release_id, &part, self.columns.clone()).await?,
+                    Some(part) => {
+                        OpenPart::new(&self.cache, &self.release_id, &part, self.columns.clone())
+                            .await?
+                    }
                     None => return Ok(None),
                 },
             };
-            let making = tokio::task::spawn_blocking(move || open.piece().map(|piece| (piece, open)));
-            let (piece, open) = making.await.map_err(|error| Error::store(format!("writing a table failed: {error}")))??;
+            let making =
+                tokio::task::spawn_blocking(move || open.piece().map(|piece| (piece, open)));
+            let (piece, open) = making
+                .await
+                .map_err(|error| Error::store(format!("writing a table failed: {error}")))??;
             if !piece.is_empty() {
                 self.open = Some(open);
                 return Ok(Some(piece));
@@ -76,26 +104,53 @@ struct OpenPart {
 }
 
 impl OpenPart {
-    async fn new(cache: &PartCache, release_id: &ReleaseId, part: &Part, columns: Arc<[Column]>) -> Result<Self> {
+    async fn new(
+        cache: &PartCache,
+        release_id: &ReleaseId,
+        part: &Part,
+        columns: Arc<[Column]>,
+    ) -> Result<Self> {
         let bytes = cache.bytes(release_id, part).await?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error).context(|| part.path.clone())?;
-        let reader = builder.with_batch_size(ROWS_DECODED_AT_A_TIME).build().map_err(parquet_error).context(|| part.path.clone())?;
-        Ok(Self { path: part.path.clone(), reader, columns, rows: None })
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)
+            .map_err(parquet_error)
+            .context(|| part.path.clone())?;
+        let reader = builder
+            .with_batch_size(ROWS_DECODED_AT_A_TIME)
+            .build()
+            .map_err(parquet_error)
+            .context(|| part.path.clone())?;
+        Ok(Self {
+            path: part.path.clone(),
+            reader,
+            columns,
+            rows: None,
+        })
     }
 
     /// The lines of the next rows, about [`PIECE_BYTES`] of them; empty behind the last.
     fn piece(&mut self) -> Result<Vec<u8>> {
         let mut text = Vec::with_capacity(PIECE_BYTES);
         while text.len() < PIECE_BYTES {
-            let Some((batch, row)) = self.rows.take().filter(|(batch, row)| *row < batch.num_rows()) else {
+            let Some((batch, row)) = self
+                .rows
+                .take()
+                .filter(|(batch, row)| *row < batch.num_rows())
+            else {
                 match self.reader.next() {
-                    Some(batch) => self.rows = Some((batch.map_err(Error::from).context(|| self.path.clone())?, 0)),
+                    Some(batch) => {
+                        self.rows =
+                            Some((batch.map_err(Error::from).context(|| self.path.clone())?, 0))
+                    }
                     None => break,
                 }
                 continue;
             };
             // A column that a part of before lacks is empty.
-            let cells: Vec<Option<&ArrayRef>> = self.columns.iter().map(|column| batch.column_by_name(&column.name)).collect();
+            let cells: Vec<Option<&ArrayRef>> = self
+                .columns
+                .iter()
+                .map(|column| batch.column_by_name(&column.name))
+                .collect();
             let mut next = row;
             while next < batch.num_rows() && text.len() < PIECE_BYTES {
                 write_row(&mut text, &self.columns, &cells, next).context(|| self.path.clone())?;
@@ -107,7 +162,12 @@ impl OpenPart {
     }
 }
 
-fn write_row(text: &mut Vec<u8>, columns: &[Column], cells: &[Option<&ArrayRef>], row: usize) -> Result<()> {
+fn write_row(
+    text: &mut Vec<u8>,
+    columns: &[Column],
+    cells: &[Option<&ArrayRef>],
+    row: usize,
+) -> Result<()> {
     for (index, (column, cells)) in columns.iter().zip(cells).enumerate() {
         if index > 0 {
             text.push(b',');
@@ -120,27 +180,61 @@ fn write_row(text: &mut Vec<u8>, columns: &[Column], cells: &[Option<&ArrayRef>]
     Ok(())
 }
 
-/// Writes a value that is there: decimals with all digits of their column, days as `YYYY-MM-DD`, lists as JSON.
+/// Writes a value that is there: decimals with all digits of their column, days as `YYYY-MM-DD`,
+/// lists as JSON.
 fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize) -> Result<()> {
-    let mut print = |value: std::fmt::Arguments<'_>| text.write_fmt(value).expect("writing to memory cannot fail");
+    let mut print = |value: std::fmt::Arguments<'_>| {
+        text.write_fmt(value)
+            .expect("writing to memory cannot fail")
+    };
     match cells.data_type() {
         DataType::Utf8 => write_text(text, cells.as_string::<i32>().value(row)),
         DataType::Boolean => print(format_args!("{}", cells.as_boolean().value(row))),
-        DataType::Int32 => print(format_args!("{}", cells.as_primitive::<Int32Type>().value(row))),
-        DataType::Int64 => print(format_args!("{}", cells.as_primitive::<Int64Type>().value(row))),
-        DataType::Float64 => print(format_args!("{}", cells.as_primitive::<Float64Type>().value(row))),
-        DataType::Date32 => print(format_args!("{}", Day::from_number(cells.as_primitive::<Date32Type>().value(row)))),
+        DataType::Int32 => print(format_args!(
+            "{}",
+            cells.as_primitive::<Int32Type>().value(row)
+        )),
+        DataType::Int64 => print(format_args!(
+            "{}",
+            cells.as_primitive::<Int64Type>().value(row)
+        )),
+        DataType::Float64 => print(format_args!(
+            "{}",
+            cells.as_primitive::<Float64Type>().value(row)
+        )),
+        DataType::Date32 => print(format_args!(
+            "{}",
+            Day::from_number(cells.as_primitive::<Date32Type>().value(row))
+        )),
         DataType::Decimal128(..) => {
             let exact = cells.as_primitive::<Decimal128Type>().value_as_string(row);
             let is_trimmed = column.column_type.trim && exact.contains('.');
-            print(format_args!("{}", if is_trimmed { exact.trim_end_matches('0').trim_end_matches('.') } else { &exact }));
+            print(format_args!(
+                "{}",
+                if is_trimmed {
+                    exact.trim_end_matches('0').trim_end_matches('.')
+                } else {
+                    &exact
+                }
+            ));
         }
         DataType::List(_) => {
             let items = cells.as_list::<i32>().value(row);
-            let texts = items.as_string_opt::<i32>().ok_or_else(|| Error::store(format!("column {} does not hold text", column.name)))?;
-            write_text(text, &serde_json::to_string(&texts.iter().collect::<Vec<_>>()).expect("texts have a JSON form"));
+            let texts = items.as_string_opt::<i32>().ok_or_else(|| {
+                Error::store(format!("column {} does not hold text", column.name))
+            })?;
+            write_text(
+                text,
+                &serde_json::to_string(&texts.iter().collect::<Vec<_>>())
+                    .expect("texts have a JSON form"),
+            );
         }
-        other => return Err(Error::store(format!("column {} is of type {other}, which has no form in text", column.name))),
+        other => {
+            return Err(Error::store(format!(
+                "column {} is of type {other}, which has no form in text",
+                column.name
+            )));
+        }
     }
     Ok(())
 }

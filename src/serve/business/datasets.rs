@@ -17,17 +17,21 @@ pub const OFFICERS: &str = Officer::ID;
 pub struct Entity;
 
 impl Entity {
-    const ALL: &'static Columns = &BusinessDetails::COLUMNS.and(&PRINCIPAL).and(&MAILING).and(&AGENT).and(&[
-        "record_id",
-        "former_names",
-        "assumed_names",
-        "mailing_role",
-        "agent_type",
-        "last_report_year",
-        "last_report_date",
-        "identifiers",
-        "validation_status",
-    ]);
+    const ALL: &'static Columns = &BusinessDetails::COLUMNS
+        .and(&PRINCIPAL)
+        .and(&MAILING)
+        .and(&AGENT)
+        .and(&[
+            "record_id",
+            "former_names",
+            "assumed_names",
+            "mailing_role",
+            "agent_type",
+            "last_report_year",
+            "last_report_date",
+            "identifiers",
+            "validation_status",
+        ]);
 }
 
 impl Dataset for Entity {
@@ -53,11 +57,33 @@ impl Dataset for Officer {
 /// The columns of an address, in the order of [`AddressParts`].
 type AddressColumns = [&'static str; 7];
 
-pub const PRINCIPAL: AddressColumns =
-    ["principal_line1", "principal_line2", "principal_city", "principal_state", "principal_zip", "principal_zip4", "principal_country"];
-pub const MAILING: AddressColumns = ["mailing_line1", "mailing_line2", "mailing_city", "mailing_state", "mailing_zip", "mailing_zip4", "mailing_country"];
+pub const PRINCIPAL: AddressColumns = [
+    "principal_line1",
+    "principal_line2",
+    "principal_city",
+    "principal_state",
+    "principal_zip",
+    "principal_zip4",
+    "principal_country",
+];
+pub const MAILING: AddressColumns = [
+    "mailing_line1",
+    "mailing_line2",
+    "mailing_city",
+    "mailing_state",
+    "mailing_zip",
+    "mailing_zip4",
+    "mailing_country",
+];
 /// Agents have no country in any registry.
-pub const AGENT: [&str; 6] = ["agent_line1", "agent_line2", "agent_city", "agent_state", "agent_zip", "agent_zip4"];
+pub const AGENT: [&str; 6] = [
+    "agent_line1",
+    "agent_line2",
+    "agent_city",
+    "agent_state",
+    "agent_zip",
+    "agent_zip4",
+];
 
 row! {
     pub struct BusinessFields<'a> of Entity {
@@ -94,18 +120,22 @@ row! {
         /// As published, in the registry's order.
         officers: Vec<BusinessOfficer<'a>> = Vec::new(),
         officers_complete: Option<bool>,
-        /// Names of the entity: its present legal name, and former and assumed names that the registry publishes.
+        /// Names of the entity: its present legal name, and former and assumed names that the
+        /// registry publishes.
         names: Vec<BusinessName<'a>> = Vec::new(),
         /// Public numbers of the entity.
         identifiers: Vec<BusinessIdentifier<'a>> = Vec::new(),
         /// Last annual report that the registry names; null if it names none.
         last_report: Option<BusinessLastReport> = None,
-        /// Day of the last transaction that the registry recorded for the entity; null if it does not state one.
+        /// Day of the last transaction that the registry recorded for the entity; null if it does
+        /// not state one.
         last_transaction_date: Option<Date>,
         registry_url: Option<&'a str>,
         county: Option<&'a str>,
         warnings: Texts<'a>,
-        /// Only with `include=raw`: the entity's cells as published, by the registry's names of columns. Without those of agents, officers and other parties, and without numbers that may be tax identification numbers.
+        /// Only with `include=raw`: the entity's cells as published, by the registry's names of
+        /// columns. Without those of agents, officers and other parties, and without numbers that
+        /// may be tax identification numbers.
         // Another name than the column's, which is a text.
         #[serde(rename = "source_fields", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Members<&str, &str>")]
@@ -131,7 +161,8 @@ row! {
         line1: Option<&'a str>,
         /// City as published; null if the registry publishes none.
         city: Option<&'a str>,
-        /// Two-letter postal code of the state, or the text as published; null if the registry publishes none.
+        /// Two-letter postal code of the state, or the text as published; null if the registry
+        /// publishes none.
         #[serde(rename = "state")]
         officer_state: Option<&'a str>,
         /// ZIP code as published; null if the registry publishes none.
@@ -148,7 +179,8 @@ pub struct AddressParts<'a> {
     line2: Option<&'a str>,
     /// City as published; null if the registry publishes none.
     city: Option<&'a str>,
-    /// Two-letter postal code of the state, or the text as published; null if the registry publishes none.
+    /// Two-letter postal code of the state, or the text as published; null if the registry
+    /// publishes none.
     state: Option<&'a str>,
     /// Five-digit ZIP code, or the text as published; null if the registry publishes none.
     zip: Option<&'a str>,
@@ -162,19 +194,39 @@ impl<'a> AddressParts<'a> {
     /// Reads an address; none where nothing of it is published.
     pub fn of(record: &'a Record<'_, Entity>, columns: &[&str]) -> Option<Self> {
         let mut cells = columns.iter().map(|column| record.text(column));
-        let [line1, line2, city, state, zip, zip4, country] = std::array::from_fn(|_| cells.next().flatten());
-        let parts = Self { line1, line2, city, state, zip, zip4, country };
+        let [line1, line2, city, state, zip, zip4, country] =
+            std::array::from_fn(|_| cells.next().flatten());
+        let parts = Self {
+            line1,
+            line2,
+            city,
+            state,
+            zip,
+            zip4,
+            country,
+        };
         parts.published().next().is_some().then_some(parts)
     }
 
     fn published(self) -> impl Iterator<Item = &'a str> {
-        [self.line1, self.line2, self.city, self.state, self.zip, self.zip4, self.country].into_iter().flatten()
+        [
+            self.line1,
+            self.line2,
+            self.city,
+            self.state,
+            self.zip,
+            self.zip4,
+            self.country,
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BusinessAddress<'a> {
-    /// Use of the address as the registry states it: principal office, mail, service of process or agent.
+    /// Use of the address as the registry states it: principal office, mail, service of process or
+    /// agent.
     #[schemars(extend("enum" = ["principal", "mailing", "service_of_process", "agent"]))]
     role: &'a str,
     #[serde(flatten)]
@@ -205,7 +257,8 @@ pub struct BusinessRegisteredAgent<'a> {
 pub struct BusinessName<'a> {
     /// Name of the business, as the registry publishes it.
     name: &'a str,
-    /// Kind of name: `legal`, `former`, `assumed` (doing business as) or `home_state` (name where it was formed).
+    /// Kind of name: `legal`, `former`, `assumed` (doing business as) or `home_state` (name where
+    /// it was formed).
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["legal", "former", "assumed", "home_state"]))]
     kind: &'static str,
@@ -217,7 +270,12 @@ pub struct BusinessName<'a> {
 
 impl<'a> BusinessName<'a> {
     pub fn of(kind: &'static str, name: &'a str) -> Self {
-        Self { name, kind, from: None, to: None }
+        Self {
+            name,
+            kind,
+            from: None,
+            to: None,
+        }
     }
 }
 
@@ -233,7 +291,8 @@ pub struct BusinessIdentifier<'a> {
 impl<'a> BusinessIdentifier<'a> {
     /// Reads `scheme=value`.
     pub fn of(text: &'a str) -> Option<Self> {
-        text.split_once('=').map(|(scheme, value)| Self { scheme, value })
+        text.split_once('=')
+            .map(|(scheme, value)| Self { scheme, value })
     }
 }
 

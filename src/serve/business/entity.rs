@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::datasets::{
-    AGENT, AddressParts, BusinessAddress, BusinessDetails, BusinessIdentifier, BusinessLastReport, BusinessName, BusinessOfficer, BusinessRegisteredAgent,
-    ENTITIES, Entity, MAILING, OFFICERS, PRINCIPAL,
+    AGENT, AddressParts, BusinessAddress, BusinessDetails, BusinessIdentifier, BusinessLastReport,
+    BusinessName, BusinessOfficer, BusinessRegisteredAgent, ENTITIES, Entity, MAILING, OFFICERS,
+    PRINCIPAL,
 };
 use super::record::{add_implied_notice, businesses_of};
 use super::table::Businesses;
@@ -57,9 +58,16 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let entity_id = call.path_value("entity_id");
     let covered = businesses.rows.values("state");
     let Some(row) = businesses.find(entity_id) else {
-        let (state, number) = entity_id.split_once('-').and_then(|(state, number)| Some((usps(state)?, number))).unzip();
+        let (state, number) = entity_id
+            .split_once('-')
+            .and_then(|(state, number)| Some((usps(state)?, number)))
+            .unzip();
         if let Some(state) = state.filter(|state| !covered.contains(state)) {
-            return Err(not_covered("entity_id", format!("businesses of {state} are not covered"), &covered));
+            return Err(not_covered(
+                "entity_id",
+                format!("businesses of {state} are not covered"),
+                &covered,
+            ));
         }
         let hint = match state.zip(number).filter(|(state, _)| !entity_id.to_ascii_uppercase().starts_with(&format!("{state}-"))) {
             Some((state, number)) => format!("did you mean `{state}-{number}`?"),
@@ -69,38 +77,66 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         return Err(Problem::of_field(Code::NotFound, "entity_id", message));
     };
     let records = businesses.rows.fetch(call.reader(), &[row]).await?;
-    let Some(record) = records.first() else { return Err(Problem::internal(&"a row was not read")) };
+    let Some(record) = records.first() else {
+        return Err(Problem::internal(&"a row was not read"));
+    };
     let officers = businesses.officers.about(call.reader(), record).await?;
-    let published_fields = if include.is_some() { Some(Businesses::source_fields(call, record).await?) } else { None };
+    let published_fields = if include.is_some() {
+        Some(Businesses::source_fields(call, record).await?)
+    } else {
+        None
+    };
     let identifiers = record.texts("identifiers");
-    let (year, filed_date) = (record.integer("last_report_year"), record.day("last_report_date").map(Date));
+    let (year, filed_date) = (
+        record.integer("last_report_year"),
+        record.day("last_report_date").map(Date),
+    );
     json.value(&Business {
         business: BusinessDetails {
             addresses: addresses(record),
-            registered_agent: record.text("agent_name").map(|name| BusinessRegisteredAgent {
-                name,
-                agent_type: record.text("agent_type"),
-                address: AddressParts::of(record, &AGENT),
-            }),
+            registered_agent: record
+                .text("agent_name")
+                .map(|name| BusinessRegisteredAgent {
+                    name,
+                    agent_type: record.text("agent_type"),
+                    address: AddressParts::of(record, &AGENT),
+                }),
             officers: officers.iter().map(BusinessOfficer::of).collect(),
             names: names(record),
-            identifiers: identifiers.iter().filter_map(|text| BusinessIdentifier::of(text)).collect(),
-            last_report: (year.is_some() || filed_date.is_some()).then_some(BusinessLastReport { year, filed_date }),
+            identifiers: identifiers
+                .iter()
+                .filter_map(|text| BusinessIdentifier::of(text))
+                .collect(),
+            last_report: (year.is_some() || filed_date.is_some())
+                .then_some(BusinessLastReport { year, filed_date }),
             published_fields: published_fields.as_deref(),
             ..BusinessDetails::of(record)
         },
         provenance: record.origin(&call.release.manifest),
     });
-    let mut meta = Meta::of(&[ENTITIES, OFFICERS], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));
+    let mut meta = Meta::of(
+        &[ENTITIES, OFFICERS],
+        format!(
+            "{} businesses in the registries of {}",
+            businesses.rows.len(),
+            covered.join(", ")
+        ),
+    );
     add_implied_notice(&mut meta, &records);
-    if identifiers.iter().any(|text| text.starts_with("tx_comptroller_number=")) {
+    if identifiers
+        .iter()
+        .any(|text| text.starts_with("tx_comptroller_number="))
+    {
         meta.notice(
             "NOT_A_TAX_ID",
             "tx_comptroller_number is the Texas Comptroller's number of a franchise tax account, not an employer identification number.",
         );
     }
     if record.text("officers_complete").is_none() && officers.is_empty() {
-        meta.notice("OFFICERS_NOT_LISTED", "The registry publishes no officers of this entity.");
+        meta.notice(
+            "OFFICERS_NOT_LISTED",
+            "The registry publishes no officers of this entity.",
+        );
     }
     Ok(meta)
 }
@@ -108,12 +144,35 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// The addresses of which something is published.
 fn addresses<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessAddress<'a>> {
     let of_mail = record.text("mailing_role").unwrap_or("mailing");
-    let roles: [(&str, &[&str]); 3] = [("principal", &PRINCIPAL), (of_mail, &MAILING), ("agent", &AGENT)];
-    roles.into_iter().filter_map(|(role, columns)| Some(BusinessAddress::of(role, AddressParts::of(record, columns)?))).collect()
+    let roles: [(&str, &[&str]); 3] = [
+        ("principal", &PRINCIPAL),
+        (of_mail, &MAILING),
+        ("agent", &AGENT),
+    ];
+    roles
+        .into_iter()
+        .filter_map(|(role, columns)| {
+            Some(BusinessAddress::of(
+                role,
+                AddressParts::of(record, columns)?,
+            ))
+        })
+        .collect()
 }
 
 /// All names; no registry here says from when to when.
 fn names<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessName<'a>> {
-    let kinds = [("legal", vec![record.at("name")]), ("former", record.texts("former_names")), ("assumed", record.texts("assumed_names"))];
-    kinds.into_iter().flat_map(|(kind, names)| names.into_iter().map(move |name| BusinessName::of(kind, name))).collect()
+    let kinds = [
+        ("legal", vec![record.at("name")]),
+        ("former", record.texts("former_names")),
+        ("assumed", record.texts("assumed_names")),
+    ];
+    kinds
+        .into_iter()
+        .flat_map(|(kind, names)| {
+            names
+                .into_iter()
+                .map(move |name| BusinessName::of(kind, name))
+        })
+        .collect()
 }

@@ -16,7 +16,10 @@ use table::Businesses;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
-    tag: Tag { name: "Businesses", description: "Businesses as state registries publish them, found by name, number or agent." },
+    tag: Tag {
+        name: "Businesses",
+        description: "Businesses as state registries publish them, found by name, number or agent.",
+    },
     load: |reader, _, _| load(reader).boxed(),
     endpoints: &[search::ENDPOINT, entity::ENDPOINT],
     placeholders: &[Placeholder {
@@ -29,7 +32,9 @@ pub static FAMILY: Family = Family {
 
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let mut tables = Tables::default();
-    let Some(businesses) = Businesses::load(reader).await? else { return Ok(tables) };
+    let Some(businesses) = Businesses::load(reader).await? else {
+        return Ok(tables);
+    };
     tables.open_later(businesses.rows.prepare(reader).await?);
     tables.open_later(businesses.officers.prepare(reader).await?);
     tracing::debug!(bytes = businesses.index.size_bytes(), "indexed businesses");

@@ -31,8 +31,8 @@ use pubdata_store::Scope;
 
 query! {
     pub struct Parameters<'a> {
-        /// Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not matter, and one word may have a typing error where few names fit
-        /// as written.
+        /// Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not
+        /// matter, and one word may have a typing error where few names fit as written.
         name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
         state: Vec<&'a str> = STATES,
         /// Comma list of statuses.
@@ -50,7 +50,8 @@ query! {
         formed_from: Option<Date> = Kind::Date,
         /// Last day of formation, inclusive.
         formed_to: Option<Date> = Kind::Date,
-        /// `best` (default); `exact`: whole names only; `prefix`: names that begin so, the last word may be unfinished.
+        /// `best` (default); `exact`: whole names only; `prefix`: names that begin so, the last
+        /// word may be unfinished.
         r#match: Option<&'a str> = Kind::Word(&["best", "exact", "prefix"]),
         /// `false`: do not look at names that a business goes by.
         include_dba: Option<bool> = Kind::Flag,
@@ -106,23 +107,51 @@ struct Filter<'a> {
 impl Filter<'_> {
     /// Whether nothing is asked of a row.
     fn takes_all(&self) -> bool {
-        let Self { businesses: _, parts, statuses, types, jurisdiction, city, zip, formed, only } = self;
-        let is_open = parts.is_none() && statuses.is_empty() && types.is_empty() && jurisdiction.is_none() && city.is_none() && zip.is_none();
+        let Self {
+            businesses: _,
+            parts,
+            statuses,
+            types,
+            jurisdiction,
+            city,
+            zip,
+            formed,
+            only,
+        } = self;
+        let is_open = parts.is_none()
+            && statuses.is_empty()
+            && types.is_empty()
+            && jurisdiction.is_none()
+            && city.is_none()
+            && zip.is_none();
         is_open && formed.is_open() && only.is_none()
     }
 
     fn takes(&self, row: u32) -> bool {
         let (businesses, index) = (self.businesses, row as usize);
-        // Each column is looked at only where something is asked of it: a row's cells lie far apart.
-        let is_among = |list: &[&str], value: Option<&str>| value.is_some_and(|value| list.contains(&value));
+        // Each column is looked at only where something is asked of it: a row's cells lie far
+        // apart.
+        let is_among =
+            |list: &[&str], value: Option<&str>| value.is_some_and(|value| list.contains(&value));
         self.only.as_ref().is_none_or(|only| only.contains(&row))
-            && self.parts.as_ref().is_none_or(|parts| parts[businesses.rows.part_of(row)])
-            && (self.statuses.is_empty() || is_among(self.statuses, businesses.index.statuses.get(index)))
+            && self
+                .parts
+                .as_ref()
+                .is_none_or(|parts| parts[businesses.rows.part_of(row)])
+            && (self.statuses.is_empty()
+                || is_among(self.statuses, businesses.index.statuses.get(index)))
             && (self.types.is_empty() || is_among(self.types, businesses.index.types.get(index)))
-            && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.index.jurisdictions.at(row)))
-            && self.city.is_none_or(|wanted| wanted == Some(businesses.index.cities.at(row)))
-            && self.zip.is_none_or(|wanted| wanted == Some(businesses.index.zips.at(row)))
-            && (self.formed.is_open() || self.formed.has(day_of(businesses.index.precedence[index])))
+            && self
+                .jurisdiction
+                .is_none_or(|wanted| wanted == Some(businesses.index.jurisdictions.at(row)))
+            && self
+                .city
+                .is_none_or(|wanted| wanted == Some(businesses.index.cities.at(row)))
+            && self
+                .zip
+                .is_none_or(|wanted| wanted == Some(businesses.index.zips.at(row)))
+            && (self.formed.is_open()
+                || self.formed.has(day_of(businesses.index.precedence[index])))
     }
 }
 
@@ -132,18 +161,32 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let covered = businesses.rows.values("state");
     check_states(&query.state, &covered, "businesses")?;
-    let searched: Vec<String> = covered.iter().filter(|state| query.state.is_empty() || query.state.contains(state)).map(|state| (*state).to_owned()).collect();
+    let searched: Vec<String> = covered
+        .iter()
+        .filter(|state| query.state.is_empty() || query.state.contains(state))
+        .map(|state| (*state).to_owned())
+        .collect();
     let found = find(&query, businesses, &searched, paging.end())?;
     let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = businesses.rows.fetch(call.reader(), &rows).await?;
-    let matches = page.iter().zip(&records).map(|(found, record)| BusinessMatch {
-        business: BusinessFields::of(record),
-        name_match: found.shown(),
-        provenance: record.origin(&call.release.manifest),
-    });
+    let matches = page
+        .iter()
+        .zip(&records)
+        .map(|(found, record)| BusinessMatch {
+            business: BusinessFields::of(record),
+            name_match: found.shown(),
+            provenance: record.origin(&call.release.manifest),
+        });
     json.value(&BusinessMatches(matches.collect()));
-    let mut meta = Meta::of(&[ENTITIES], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));
+    let mut meta = Meta::of(
+        &[ENTITIES],
+        format!(
+            "{} businesses in the registries of {}",
+            businesses.rows.len(),
+            covered.join(", ")
+        ),
+    );
     if let Some(coverage) = &mut meta.coverage {
         coverage.states_searched = searched;
     }
@@ -156,22 +199,52 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 /// Finds what the request asks for, the best `end` in order.
-fn find(query: &Parameters<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<Found> {
+fn find(
+    query: &Parameters<'_>,
+    businesses: &Businesses,
+    states: &[String],
+    end: usize,
+) -> Result<Found> {
     if query.name.is_none() && query.entity_number.is_none() && query.agent.is_none() {
-        return Err(Problem::of_field(Code::MissingParameter, "name", "give at least one of `name`, `entity_number` and `agent`"));
+        return Err(Problem::of_field(
+            Code::MissingParameter,
+            "name",
+            "give at least one of `name`, `entity_number` and `agent`",
+        ));
     }
-    let parts: Vec<bool> =
-        (0..businesses.rows.parts().len()).map(|part| states.iter().any(|state| state == businesses.rows.partition_of(part, "state"))).collect();
+    let parts: Vec<bool> = (0..businesses.rows.parts().len())
+        .map(|part| {
+            states
+                .iter()
+                .any(|state| state == businesses.rows.partition_of(part, "state"))
+        })
+        .collect();
     let mut filter = Filter {
         businesses,
         parts: parts.contains(&false).then_some(parts),
         statuses: &query.status,
         types: &query.entity_type,
-        jurisdiction: query.jurisdiction.map(|text| businesses.index.jurisdictions.find(&usps(text).map_or_else(|| comparable(text), str::to_owned))),
-        city: query.city.map(|city| businesses.index.cities.find(&comparable(city))),
+        jurisdiction: query.jurisdiction.map(|text| {
+            businesses
+                .index
+                .jurisdictions
+                .find(&usps(text).map_or_else(|| comparable(text), str::to_owned))
+        }),
+        city: query
+            .city
+            .map(|city| businesses.index.cities.find(&comparable(city))),
         zip: query.zip.map(|zip| businesses.index.zips.find(zip)),
-        formed: DayRange::of(("formed_from", query.formed_from), ("formed_to", query.formed_to))?,
-        only: query.entity_number.map(|number| states.iter().flat_map(|state| businesses.with_number(state, number)).copied().collect()),
+        formed: DayRange::of(
+            ("formed_from", query.formed_from),
+            ("formed_to", query.formed_to),
+        )?,
+        only: query.entity_number.map(|number| {
+            states
+                .iter()
+                .flat_map(|state| businesses.with_number(state, number))
+                .copied()
+                .collect()
+        }),
     };
     let mode = match query.r#match {
         Some("exact") => MatchMode::Exact,
@@ -180,24 +253,51 @@ fn find(query: &Parameters<'_>, businesses: &Businesses, states: &[String], end:
     };
     let mut of_agents = None;
     if let Some(agent) = query.agent {
-        let found = NameQuery::new(agent, Forms::OfStates)
-            .map_or_else(Default::default, |query| businesses.index.agents.search(&query, mode, &|row| filter.takes(row)));
+        let found = NameQuery::new(agent, Forms::OfStates).map_or_else(Default::default, |query| {
+            businesses
+                .index
+                .agents
+                .search(&query, mode, &|row| filter.takes(row))
+        });
         filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
         of_agents = Some(found);
     }
     if let Some(name) = query.name {
         let has_assumed = query.include_dba != Some(false);
-        let takes = |row: u32, kind: NameKind| (has_assumed || kind != NameKind::Assumed) && filter.takes(row);
-        let accepts = (!has_assumed || !filter.takes_all()).then_some(&takes as &dyn Fn(u32, NameKind) -> bool);
-        let first = |query: NameQuery| businesses.index.names.first(&query, mode, accepts, Enough { first: end, counted: MAX_COUNTED });
+        let takes = |row: u32, kind: NameKind| {
+            (has_assumed || kind != NameKind::Assumed) && filter.takes(row)
+        };
+        let accepts = (!has_assumed || !filter.takes_all())
+            .then_some(&takes as &dyn Fn(u32, NameKind) -> bool);
+        let first = |query: NameQuery| {
+            businesses.index.names.first(
+                &query,
+                mode,
+                accepts,
+                Enough {
+                    first: end,
+                    counted: MAX_COUNTED,
+                },
+            )
+        };
         return Ok(NameQuery::new(name, Forms::OfStates).map_or_else(Found::default, first));
     }
     let (first, is_cut) = match of_agents {
         Some((hits, is_cut)) => (ranked(&hits, end, &businesses.index.precedence), is_cut),
         None => {
-            let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
+            let rows: BTreeSet<u32> = filter
+                .only
+                .iter()
+                .flatten()
+                .copied()
+                .filter(|row| filter.takes(*row))
+                .collect();
             (rows.into_iter().map(Ranked::exact).collect(), false)
         }
     };
-    Ok(Found { total: first.len(), first, is_cut })
+    Ok(Found {
+        total: first.len(),
+        first,
+        is_cut,
+    })
 }

@@ -1,4 +1,5 @@
-//! Businesses in memory as far as finding them needs; everything an answer shows is read with its part.
+//! Businesses in memory as far as finding them needs; everything an answer shows is read with its
+//! part.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +60,8 @@ pub struct Registry {
     pub source_id: String,
     pub entities: u64,
     pub types: BTreeSet<String>,
-    /// Days since 1970-01-01 of the first and the last formation; the last is not after the registry's date.
+    /// Days since 1970-01-01 of the first and the last formation; the last is not after the
+    /// registry's date.
     pub oldest: Option<i32>,
     pub newest: Option<i32>,
 }
@@ -90,7 +92,19 @@ pub struct BusinessIndex {
     pub registries: Small<Vec<(String, Registry)>>,
 }
 
-stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, precedence, jurisdictions, cities, zips, registries });
+stored!(BusinessIndex {
+    names,
+    agents,
+    by_id,
+    by_number,
+    types,
+    statuses,
+    precedence,
+    jurisdictions,
+    cities,
+    zips,
+    registries
+});
 
 /// An index that is being made.
 #[derive(Default)]
@@ -111,15 +125,30 @@ impl Builder {
         let registry = self.registries.entry(state.to_owned()).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let SearchedName { core, form } = searched(keys.name_normalized.at(index), Forms::OfStates);
-            self.names.push(Name::Organization { core: &core, form: &form }, keys.name.at(index))?;
-            keys.former_names.at(index).for_each(|name| self.names.add(row, NameKind::Former, name));
-            keys.assumed_names.at(index).for_each(|name| self.names.add(row, NameKind::Assumed, name));
+            let SearchedName { core, form } =
+                searched(keys.name_normalized.at(index), Forms::OfStates);
+            self.names.push(
+                Name::Organization {
+                    core: &core,
+                    form: &form,
+                },
+                keys.name.at(index),
+            )?;
+            keys.former_names
+                .at(index)
+                .for_each(|name| self.names.add(row, NameKind::Former, name));
+            keys.assumed_names
+                .at(index)
+                .for_each(|name| self.names.add(row, NameKind::Assumed, name));
             if let Some(agent) = keys.agent_name.get(index) {
                 self.agents.add(agent, row)?;
             }
-            self.by_id.add(&[&keys.entity_id.at(index).to_ascii_uppercase()], row);
-            self.by_number.add(&[state, &comparable_number(keys.entity_number.at(index))], row);
+            self.by_id
+                .add(&[&keys.entity_id.at(index).to_ascii_uppercase()], row);
+            self.by_number.add(
+                &[state, &comparable_number(keys.entity_number.at(index))],
+                row,
+            );
             let (kind, status) = (keys.entity_type.get(index), keys.status.get(index));
             if let Some(kind) = kind.filter(|kind| !registry.types.contains(*kind)) {
                 registry.types.insert(kind.to_owned());
@@ -130,26 +159,45 @@ impl Builder {
             registry.entities += 1;
             let day = known_day(keys.formation_date.at(index));
             registry.oldest = [registry.oldest, day].into_iter().flatten().min();
-            registry.newest = registry.newest.max(day.filter(|day| as_of.is_none_or(|as_of| *day <= as_of)));
+            registry.newest = registry
+                .newest
+                .max(day.filter(|day| as_of.is_none_or(|as_of| *day <= as_of)));
             self.index.types.push(kind)?;
             self.index.statuses.push(status)?;
-            self.index.precedence.push(precedence(status.is_some_and(is_active), day));
-            self.index.jurisdictions.push(keys.jurisdiction_of_formation.get(index), comparable)?;
-            self.index.cities.push(keys.principal_city.get(index).or_else(|| keys.mailing_city.get(index)), comparable)?;
-            self.index.zips.push(keys.principal_zip.get(index).or_else(|| keys.mailing_zip.get(index)), str::to_owned)?;
+            self.index
+                .precedence
+                .push(precedence(status.is_some_and(is_active), day));
+            self.index
+                .jurisdictions
+                .push(keys.jurisdiction_of_formation.get(index), comparable)?;
+            self.index.cities.push(
+                keys.principal_city
+                    .get(index)
+                    .or_else(|| keys.mailing_city.get(index)),
+                comparable,
+            )?;
+            self.index.zips.push(
+                keys.principal_zip
+                    .get(index)
+                    .or_else(|| keys.mailing_zip.get(index)),
+                str::to_owned,
+            )?;
         }
         Ok(())
     }
 }
 
-/// A part's column of the cells as published. Few answers show them: the column is read for each, and not kept.
+/// A part's column of the cells as published. Few answers show them: the column is read for each,
+/// and not kept.
 struct SourceFields(Texts);
 
 impl CachedPart for SourceFields {
     const DATASET_ID: &'static str = Entity::ID;
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
-        Table::read(bytes, &["source_fields"], path)?.texts("source_fields").map(Self)
+        Table::read(bytes, &["source_fields"], path)?
+            .texts("source_fields")
+            .map(Self)
     }
 
     fn size_bytes(&self) -> usize {
@@ -174,37 +222,78 @@ impl Businesses {
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<Entity>::of(manifest)? else { return Ok(None) };
-        let dates: Vec<Option<i32>> = rows.parts().iter().map(|part| source_date(manifest, part).map(days::since_epoch)).collect();
-        let index = reader.index(Entity::ID, &format!("{dates:?}"), BusinessIndex::make(reader, &rows, &dates)).await?;
-        Ok(Some(Self { rows, officers: Children::of(manifest), index }))
+        let Some(rows) = Numbered::<Entity>::of(manifest)? else {
+            return Ok(None);
+        };
+        let dates: Vec<Option<i32>> = rows
+            .parts()
+            .iter()
+            .map(|part| source_date(manifest, part).map(days::since_epoch))
+            .collect();
+        let index = reader
+            .index(
+                Entity::ID,
+                &format!("{dates:?}"),
+                BusinessIndex::make(reader, &rows, &dates),
+            )
+            .await?;
+        Ok(Some(Self {
+            rows,
+            officers: Children::of(manifest),
+            index,
+        }))
     }
 
     /// The row of an id, in any case.
     pub fn find(&self, entity_id: &str) -> Option<u32> {
-        self.index.by_id.find(&[&entity_id.to_ascii_uppercase()]).first().copied()
+        self.index
+            .by_id
+            .find(&[&entity_id.to_ascii_uppercase()])
+            .first()
+            .copied()
     }
 
     /// The rows of a registry's number.
     pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
-        self.index.by_number.find(&[state, &comparable_number(number)])
+        self.index
+            .by_number
+            .find(&[state, &comparable_number(number)])
     }
 
     /// The cells of a business as published, a JSON object.
     ///
     /// # Errors
     /// `internal_error`, when its part cannot be read.
-    pub async fn source_fields(call: &Call<'_>, business: &Record<'_, Entity>) -> ApiResult<Box<RawValue>> {
-        let fields = call.service.parts.read::<SourceFields>(&call.release.manifest.release_id, business.part()).await;
+    pub async fn source_fields(
+        call: &Call<'_>,
+        business: &Record<'_, Entity>,
+    ) -> ApiResult<Box<RawValue>> {
+        let fields = call
+            .service
+            .parts
+            .read::<SourceFields>(&call.release.manifest.release_id, business.part())
+            .await;
         let fields = fields.map_err(|error| Problem::internal(&error))?;
-        RawValue::from_string(fields.0.at(business.place()).to_owned()).map_err(|error| Problem::internal(&error))
+        RawValue::from_string(fields.0.at(business.place()).to_owned())
+            .map_err(|error| Problem::internal(&error))
     }
 }
 
 impl BusinessIndex {
-    async fn make(reader: PartReader<'_>, rows: &Numbered<Entity>, dates: &[Option<i32>]) -> Result<Self> {
-        let place_of = |(number, as_of): (usize, &Option<i32>)| (rows.partition_of(number, "state").to_owned(), *as_of, rows.rows_of_part(number).start);
-        let places: Vec<(String, Option<i32>, u32)> = dates.iter().enumerate().map(place_of).collect();
+    async fn make(
+        reader: PartReader<'_>,
+        rows: &Numbered<Entity>,
+        dates: &[Option<i32>],
+    ) -> Result<Self> {
+        let place_of = |(number, as_of): (usize, &Option<i32>)| {
+            (
+                rows.partition_of(number, "state").to_owned(),
+                *as_of,
+                rows.rows_of_part(number).start,
+            )
+        };
+        let places: Vec<(String, Option<i32>, u32)> =
+            dates.iter().enumerate().map(place_of).collect();
         let add = move |made: &mut Builder, part: usize, first: u32, table: &Table| {
             let (state, as_of, start) = &places[part];
             made.add(state, *as_of, start + first, table)
@@ -225,7 +314,14 @@ impl BusinessIndex {
 
     /// How much memory of ours the index takes.
     pub fn size_bytes(&self) -> usize {
-        let columns = self.precedence.size_bytes() + self.jurisdictions.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
-        self.names.size_bytes() + self.agents.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
+        let columns = self.precedence.size_bytes()
+            + self.jurisdictions.size_bytes()
+            + self.cities.size_bytes()
+            + self.zips.size_bytes();
+        self.names.size_bytes()
+            + self.agents.size_bytes()
+            + self.by_id.size_bytes()
+            + self.by_number.size_bytes()
+            + columns
     }
 }

@@ -19,7 +19,11 @@ const WORDS_OF_STATE: usize = 4;
 impl<'a> Asked<'a> {
     pub fn read(text: &'a str) -> Self {
         let text = text.trim();
-        Self { text, compared: comparable(text), with_state: state_beside(text) }
+        Self {
+            text,
+            compared: comparable(text),
+            with_state: state_beside(text),
+        }
     }
 
     /// Whether it is digits alone.
@@ -29,26 +33,49 @@ impl<'a> Asked<'a> {
 
     /// Whether a number of a register can be meant: short, with a digit in it.
     pub fn may_be_a_number(&self) -> bool {
-        self.text.len() <= 40 && self.text.bytes().any(|byte| byte.is_ascii_digit()) && self.text.split_whitespace().count() <= 4
+        self.text.len() <= 40
+            && self.text.bytes().any(|byte| byte.is_ascii_digit())
+            && self.text.split_whitespace().count() <= 4
     }
 
     /// Five digits, also of a code of nine.
     pub fn five_digits(&self) -> Option<&'a str> {
         let (five, rest) = self.text.split_at_checked(5)?;
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_whole = rest.is_empty() || rest.strip_prefix('-').is_some_and(|four| four.len() == 4 && is_digits(four));
+        let is_whole = rest.is_empty()
+            || rest
+                .strip_prefix('-')
+                .is_some_and(|four| four.len() == 4 && is_digits(four));
         (is_digits(five) && is_whole).then_some(five)
     }
 }
 
-/// A state's code or name that stands before or behind the rest: `Orange County, CA`, `21907 Texas`, `TX 21907`.
+/// A state's code or name that stands before or behind the rest: `Orange County, CA`, `21907
+/// Texas`, `TX 21907`.
 fn state_beside(text: &str) -> Option<(&'static str, &str)> {
     let cut = |character: char| character.is_whitespace() || character == ',';
-    let borders: Vec<usize> = text.char_indices().filter(|(_, character)| cut(*character)).map(|(at, _)| at).collect();
-    let behind = borders.iter().rev().take(WORDS_OF_STATE).filter_map(|at| Some((usps(text[*at..].trim_matches(cut))?, text[..*at].trim_matches(cut))));
-    let before = borders.iter().take(WORDS_OF_STATE).filter_map(|at| Some((usps(text[..*at].trim_matches(cut))?, text[*at..].trim_matches(cut))));
+    let borders: Vec<usize> = text
+        .char_indices()
+        .filter(|(_, character)| cut(*character))
+        .map(|(at, _)| at)
+        .collect();
+    let behind = borders.iter().rev().take(WORDS_OF_STATE).filter_map(|at| {
+        Some((
+            usps(text[*at..].trim_matches(cut))?,
+            text[..*at].trim_matches(cut),
+        ))
+    });
+    let before = borders.iter().take(WORDS_OF_STATE).filter_map(|at| {
+        Some((
+            usps(text[..*at].trim_matches(cut))?,
+            text[*at..].trim_matches(cut),
+        ))
+    });
     // The longest name: `West Virginia`, not `Virginia`.
-    behind.filter(|(_, rest)| !rest.is_empty()).min_by_key(|(_, rest)| rest.len()).or_else(|| before.min_by_key(|(_, rest)| rest.len()))
+    behind
+        .filter(|(_, rest)| !rest.is_empty())
+        .min_by_key(|(_, rest)| rest.len())
+        .or_else(|| before.min_by_key(|(_, rest)| rest.len()))
 }
 
 #[cfg(test)]
@@ -74,9 +101,14 @@ mod tests {
 
     #[test]
     fn five_digits_are_a_code_alone_or_with_four_more() {
-        for (text, expected) in
-            [("90210", Some("90210")), (" 90210-1234 ", Some("90210")), ("902101234", None), ("9021", None), ("90210-12", None), ("ééé", None)]
-        {
+        for (text, expected) in [
+            ("90210", Some("90210")),
+            (" 90210-1234 ", Some("90210")),
+            ("902101234", None),
+            ("9021", None),
+            ("90210-12", None),
+            ("ééé", None),
+        ] {
             assert_eq!(Asked::read(text).five_digits(), expected, "{text}");
         }
     }

@@ -27,7 +27,10 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
 
 /// A CIK as it is written, with or without the letters before it.
 fn cik_of(text: &str) -> Option<Cik> {
-    let digits = text.get(..3).filter(|head| head.eq_ignore_ascii_case("cik")).map_or(text, |_| text[3..].trim_start());
+    let digits = text
+        .get(..3)
+        .filter(|head| head.eq_ignore_ascii_case("cik"))
+        .map_or(text, |_| text[3..].trim_start());
     digits.parse().ok()
 }
 
@@ -46,7 +49,12 @@ fn add_companies(found: &mut Found, registrants: &Registrants, asked: &Asked<'_>
     }
     let (named, _) = registrants.search(asked.text, FEW);
     for hit in named.iter().take(FEW) {
-        found.add(company(registrants, hit.row as usize, hit.matched.score(), hit.matched.name()));
+        found.add(company(
+            registrants,
+            hit.row as usize,
+            hit.matched.score(),
+            hit.matched.name(),
+        ));
     }
 }
 
@@ -56,7 +64,12 @@ fn company(registrants: &Registrants, row: usize, score: i32, label: &'static st
     Hit {
         kind: "company",
         title: registrants.name(row).unwrap_or(&cik).to_owned(),
-        subtitle: joined([Some("registrant"), Some(tickers.as_str()), registrants.sic_description(row), registrants.state(row)]),
+        subtitle: joined([
+            Some("registrant"),
+            Some(tickers.as_str()),
+            registrants.sic_description(row),
+            registrants.state(row),
+        ]),
         path: path("/v1/sec/companies/", &cik),
         page: path("/company/", &cik),
         record_id: Some(format!("{REGISTRANTS}:{cik}")),
@@ -65,7 +78,8 @@ fn company(registrants: &Registrants, row: usize, score: i32, label: &'static st
     }
 }
 
-/// Finds a filing whose number is of its registrant's own: which registrant another is of, its number does not say.
+/// Finds a filing whose number is of its registrant's own: which registrant another is of, its
+/// number does not say.
 async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumber) -> Result<()> {
     let tables = SecTables::of(call.release);
     let number = accession.to_string();
@@ -74,7 +88,12 @@ async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumb
         Some(cik) if !tables.filings.is_empty() => tables.filings.about(call.reader(), cik).await?,
         _ => None,
     };
-    let row = own.zip(bucket.as_ref()).and_then(|(cik, bucket)| bucket.table.rows(cik).find(|row| bucket.table.accession_number.at(*row) == number));
+    let row = own.zip(bucket.as_ref()).and_then(|(cik, bucket)| {
+        bucket
+            .table
+            .rows(cik)
+            .find(|row| bucket.table.accession_number.at(*row) == number)
+    });
     let Some(((cik, bucket), row)) = own.zip(bucket.as_ref()).zip(row) else {
         found.notices.push(Notice {
             code: "FILING_NOT_FOUND",
@@ -83,7 +102,10 @@ async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumb
         return Ok(());
     };
     found.datasets.push(FILINGS);
-    let company = tables.registrants.as_ref().and_then(|registrants| registrants.name(registrants.find(cik)?).map(str::to_owned));
+    let company = tables
+        .registrants
+        .as_ref()
+        .and_then(|registrants| registrants.name(registrants.find(cik)?).map(str::to_owned));
     let record_id = format!("{FILINGS}:{cik}:{number}");
     found.add(Hit {
         kind: "filing",

@@ -10,7 +10,12 @@ use crate::http::meta::Notice;
 use crate::search::rank::BEST;
 
 /// What of an id is written as it is in a path.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':');
 
 /// The most results of one kind of name.
 pub const FEW: usize = 5;
@@ -36,7 +41,8 @@ pub struct Hit {
     /// How the result fits the text.
     #[serde(rename = "match")]
     pub matched: Matched,
-    /// Record behind the result, for `/v1/provenance/{record_id}`; null if it is not a single record.
+    /// Record behind the result, for `/v1/provenance/{record_id}`; null if it is not a single
+    /// record.
     pub record_id: Option<String>,
 }
 
@@ -54,14 +60,21 @@ pub struct Matched {
 impl Matched {
     /// The score is in ten-thousandths.
     pub fn of(score: i32, label: &'static str) -> Self {
-        Self { score: Decimal { units: i128::from(score), scale: 4 }, label }
+        Self {
+            score: Decimal {
+                units: i128::from(score),
+                scale: 4,
+            },
+            label,
+        }
     }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FoundInterpretation")]
 pub struct Interpretation {
-    /// Kind of identifier or name that the text was read as, such as `zip`, `cik`, `ticker` or `address`.
+    /// Kind of identifier or name that the text was read as, such as `zip`, `cik`, `ticker` or
+    /// `address`.
     kind: &'static str,
     /// The text as that kind is written.
     value: String,
@@ -82,20 +95,35 @@ pub struct Found {
 impl Found {
     /// Notes that the text can be something, whether or not there is one.
     pub fn read_as(&mut self, kind: &'static str, value: &str) {
-        if !self.interpretations.iter().any(|known| known.kind == kind && known.value == value) {
-            self.interpretations.push(Interpretation { kind, value: value.to_owned() });
+        if !self
+            .interpretations
+            .iter()
+            .any(|known| known.kind == kind && known.value == value)
+        {
+            self.interpretations.push(Interpretation {
+                kind,
+                value: value.to_owned(),
+            });
         }
     }
 
     /// Adds a result, unless the same thing was found before.
     pub fn add(&mut self, hit: Hit) {
-        if !self.hits.iter().any(|known| known.kind == hit.kind && known.id == hit.id) {
+        if !self
+            .hits
+            .iter()
+            .any(|known| known.kind == hit.kind && known.id == hit.id)
+        {
             self.hits.push(hit);
         }
     }
 
     /// Whether a dataset is there, which is noted either way.
-    pub fn searches<'t, T>(&mut self, dataset_id: &'static str, table: Option<&'t T>) -> Option<&'t T> {
+    pub fn searches<'t, T>(
+        &mut self,
+        dataset_id: &'static str,
+        table: Option<&'t T>,
+    ) -> Option<&'t T> {
         if table.is_some() {
             self.datasets.push(dataset_id);
         } else {
@@ -126,5 +154,10 @@ pub fn counted(count: u64, word: &str) -> String {
 
 /// Texts in one line, those that are there.
 pub fn joined<'t>(parts: impl IntoIterator<Item = Option<&'t str>>) -> String {
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+    parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" · ")
 }

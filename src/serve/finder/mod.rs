@@ -1,5 +1,6 @@
-//! Answers `GET /v1/search`: what a person types into one box, whatever it is. Identifiers that fit exactly come first, then names, by the searches of the
-//! families that have them; nothing is compared here in a way of its own.
+//! Answers `GET /v1/search`: what a person types into one box, whatever it is. Identifiers that fit
+//! exactly come first, then names, by the searches of the families that have them; nothing is
+//! compared here in a way of its own.
 
 mod asked;
 mod companies;
@@ -38,8 +39,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// A ZIP code, city, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric
-        /// and a ZCTA, such as `median income 90210`.
+        /// A ZIP code, city, county, state, company, ticker, CIK, business, license, address,
+        /// permit, accession number, record, dataset or release; or a metric and a ZCTA, such as
+        /// `median income 90210`.
         q: &'a str = Kind::Line { max: 120 }.required("`q` is needed: a name, a number, a code or an address"),
         /// Maximum number of results.
         limit: usize = Kind::Integer { min: 1, max: 50 }.or("20"),
@@ -81,16 +83,39 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         registries::find_licenses(call, &asked, &mut found).await?;
         permits::find(call, &asked, &mut found).await?;
     } else {
-        unsearched.push(("ZIP codes, businesses, licenses and permits", Scope::General));
+        unsearched.push((
+            "ZIP codes, businesses, licenses and permits",
+            Scope::General,
+        ));
     }
     found.put_in_order(limit);
-    json.value(&Search { query: asked.text, interpretations: &found.interpretations, results: &found.hits });
-    let mut meta = Meta { datasets: found.datasets.iter().map(|dataset_id| (*dataset_id).into()).collect(), ..Meta::default() };
+    json.value(&Search {
+        query: asked.text,
+        interpretations: &found.interpretations,
+        results: &found.hits,
+    });
+    let mut meta = Meta {
+        datasets: found
+            .datasets
+            .iter()
+            .map(|dataset_id| (*dataset_id).into())
+            .collect(),
+        ..Meta::default()
+    };
     for (what, scope) in unsearched {
-        meta.notice("NOT_SEARCHED", format!("{what} were not searched: the key lacks the scope `{scope}`"));
+        meta.notice(
+            "NOT_SEARCHED",
+            format!("{what} were not searched: the key lacks the scope `{scope}`"),
+        );
     }
     if !found.missing.is_empty() {
-        meta.notice("NOT_PUBLISHED", format!("the release has no {}: nothing was looked for there", found.missing.join(", ")));
+        meta.notice(
+            "NOT_PUBLISHED",
+            format!(
+                "the release has no {}: nothing was looked for there",
+                found.missing.join(", ")
+            ),
+        );
     }
     for notice in found.notices {
         meta.notices.push(notice);

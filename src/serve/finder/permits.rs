@@ -27,21 +27,32 @@ const MOST_LOOKED_AT: usize = 200;
 /// # Errors
 /// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
-    let Some(permits) = found.searches(PERMITS, call.release.table::<Permits>()) else { return Ok(()) };
+    let Some(permits) = found.searches(PERMITS, call.release.table::<Permits>()) else {
+        return Ok(());
+    };
     add_jurisdictions(permits, asked, found);
     let of_property = permits.of_property(asked.text);
     if let Some(row) = of_property.first() {
         found.read_as("property", asked.text);
         let records = permits.rows.fetch(call.reader(), &[*row]).await?;
-        records.iter().filter_map(|permit| property(permit, EXACT, "property_id", of_property.len())).for_each(|hit| found.add(hit));
+        records
+            .iter()
+            .filter_map(|permit| property(permit, EXACT, "property_id", of_property.len()))
+            .for_each(|hit| found.add(hit));
     }
     if asked.may_be_a_number() {
-        let rows: Vec<u32> = numbered(permits, asked.text).iter().copied().take(FEW).collect();
+        let rows: Vec<u32> = numbered(permits, asked.text)
+            .iter()
+            .copied()
+            .take(FEW)
+            .collect();
         if !rows.is_empty() {
             found.read_as("permit", asked.text);
         }
         let records = permits.rows.fetch(call.reader(), &rows).await?;
-        records.iter().for_each(|permit| found.add(of_number(permit)));
+        records
+            .iter()
+            .for_each(|permit| found.add(of_number(permit)));
     }
     let address = parse_line(asked.text);
     if address.key().is_none() || address.street.is_empty() {
@@ -54,27 +65,40 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
         return Ok(());
     }
     let records: Vec<Record<'_, Permit>> = match has_place {
-        true => candidates(call, permits, &address).await?.into_iter().map(|candidate| candidate.permit).collect(),
+        true => candidates(call, permits, &address)
+            .await?
+            .into_iter()
+            .map(|candidate| candidate.permit)
+            .collect(),
         false => permits.rows.fetch(call.reader(), at_street).await?,
     };
     let mut properties: BTreeMap<&str, (&Record<'_, Permit>, bool, usize)> = BTreeMap::new();
     for permit in &records {
-        let Some(id) = permit.text("property_id") else { continue };
+        let Some(id) = permit.text("property_id") else {
+            continue;
+        };
         let known = properties.entry(id).or_insert((permit, false, 0));
         known.1 |= is_at(permit, &address);
         known.2 += 1;
     }
     let hits = properties.values().filter_map(|(permit, is_exact, count)| {
-        let (score, label) = if *is_exact { (EXACT, "address") } else { (OF_STREET, "street") };
+        let (score, label) = if *is_exact {
+            (EXACT, "address")
+        } else {
+            (OF_STREET, "street")
+        };
         property(permit, score, label, *count)
     });
     hits.take(FEW).for_each(|hit| found.add(hit));
     Ok(())
 }
 
-/// Adds the cities and counties of that name whose permits are published; the word "permits" may follow the name.
+/// Adds the cities and counties of that name whose permits are published; the word "permits" may
+/// follow the name.
 fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
-    let (state, name) = asked.with_state.map_or((None, asked.text), |(state, rest)| (Some(state), rest));
+    let (state, name) = asked
+        .with_state
+        .map_or((None, asked.text), |(state, rest)| (Some(state), rest));
     let compared = comparable(name);
     let compared = compared.strip_suffix(" PERMITS").unwrap_or(&compared);
     for (id, list) in &permits.lists {
@@ -83,7 +107,10 @@ fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
             found.add(Hit {
                 kind: "jurisdiction",
                 title: format!("Permits of {}, {}", list.name, list.state),
-                subtitle: joined([Some("permits"), Some(format!("{} published", counted(list.permits, "permit")).as_str())]),
+                subtitle: joined([
+                    Some("permits"),
+                    Some(format!("{} published", counted(list.permits, "permit")).as_str()),
+                ]),
                 id: id.clone(),
                 path: path("/v1/permits/search?jurisdiction=", id),
                 page: path("/permits?jurisdiction=", id),
@@ -97,19 +124,30 @@ fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
 /// The permits of a number, or of a permit's own id, whose number stands behind its jurisdiction.
 fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
     let is_jurisdiction = |name: &str| permits.lists.contains_key(&name.to_ascii_lowercase());
-    let number = text.split_once(':').filter(|(jurisdiction, _)| is_jurisdiction(jurisdiction)).map_or(text, |(_, number)| number);
+    let number = text
+        .split_once(':')
+        .filter(|(jurisdiction, _)| is_jurisdiction(jurisdiction))
+        .map_or(text, |(_, number)| number);
     permits.with_number(number)
 }
 
 fn of_number(permit: &Record<'_, Permit>) -> Hit {
     let id = permit.at("permit_id");
     // A permit without a number is known by another key of its list, which its id ends with.
-    let number = permit.text("permit_number").or_else(|| id.split_once(':').map(|(_, key)| key)).unwrap_or(id);
+    let number = permit
+        .text("permit_number")
+        .or_else(|| id.split_once(':').map(|(_, key)| key))
+        .unwrap_or(id);
     let record_id = permit.at("record_id");
     Hit {
         kind: "permit",
         title: format!("Permit {number}"),
-        subtitle: joined([Some("permit"), Some(permit.at("jurisdiction_name")), permit.text("address_normalized"), permit.text("type")]),
+        subtitle: joined([
+            Some("permit"),
+            Some(permit.at("jurisdiction_name")),
+            permit.text("address_normalized"),
+            permit.text("type"),
+        ]),
         id: id.to_owned(),
         path: path("/v1/provenance/", record_id),
         page: path("/permit/", id),
@@ -118,12 +156,21 @@ fn of_number(permit: &Record<'_, Permit>) -> Hit {
     }
 }
 
-fn property(permit: &Record<'_, Permit>, score: i32, label: &'static str, count: usize) -> Option<Hit> {
+fn property(
+    permit: &Record<'_, Permit>,
+    score: i32,
+    label: &'static str,
+    count: usize,
+) -> Option<Hit> {
     let id = permit.text("property_id")?;
     Some(Hit {
         kind: "property",
         title: permit.text("address_normalized").unwrap_or(id).to_owned(),
-        subtitle: joined([Some("property"), Some(permit.at("jurisdiction_name")), Some(counted(count as u64, "permit").as_str())]),
+        subtitle: joined([
+            Some("property"),
+            Some(permit.at("jurisdiction_name")),
+            Some(counted(count as u64, "permit").as_str()),
+        ]),
         id: id.to_owned(),
         path: path("/v1/properties/", id),
         page: path("/property/", id),

@@ -23,28 +23,46 @@ const OF_CITY: i32 = 9_500;
 
 /// Finds ZIP codes, by code or city.
 pub fn find_zips(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
-    let Some(zips) = found.searches("zip.zip", call.release.table::<Zips>()) else { return };
-    let Some(code) = asked.five_digits() else { return add_city(found, zips, asked) };
+    let Some(zips) = found.searches("zip.zip", call.release.table::<Zips>()) else {
+        return;
+    };
+    let Some(code) = asked.five_digits() else {
+        return add_city(found, zips, asked);
+    };
     found.read_as("zip", code);
     if let Some(row) = zips.find(code) {
         found.add(zip(zips, row, EXACT, "zip"));
     }
 }
 
-/// Finds ZIP codes of a city; where no state is said, one of each state that has a city of that name before the next of any.
+/// Finds ZIP codes of a city; where no state is said, one of each state that has a city of that
+/// name before the next of any.
 fn add_city(found: &mut Found, zips: &Zips, asked: &Asked<'_>) {
-    let in_state = asked.with_state.map(|(state, rest)| zips.of_city(state, rest)).filter(|rows| !rows.is_empty());
+    let in_state = asked
+        .with_state
+        .map(|(state, rest)| zips.of_city(state, rest))
+        .filter(|rows| !rows.is_empty());
     let of_states: Vec<&[u32]> = match in_state {
         Some(rows) => vec![rows],
-        None => all().map(|state| zips.of_city(state, asked.text)).filter(|rows| !rows.is_empty()).collect(),
+        None => all()
+            .map(|state| zips.of_city(state, asked.text))
+            .filter(|rows| !rows.is_empty())
+            .collect(),
     };
     if of_states.is_empty() {
         return;
     }
     found.read_as("city", asked.text);
-    let most = of_states.iter().map(|rows| rows.len()).max().unwrap_or_default();
-    let in_turn = (0..most).flat_map(|place| of_states.iter().filter_map(move |rows| rows.get(place)));
-    in_turn.take(FEW).for_each(|row| found.add(zip(zips, *row as usize, OF_CITY, "city")));
+    let most = of_states
+        .iter()
+        .map(|rows| rows.len())
+        .max()
+        .unwrap_or_default();
+    let in_turn =
+        (0..most).flat_map(|place| of_states.iter().filter_map(move |rows| rows.get(place)));
+    in_turn
+        .take(FEW)
+        .for_each(|row| found.add(zip(zips, *row as usize, OF_CITY, "city")));
 }
 
 fn zip(zips: &Zips, row: usize, score: i32, label: &'static str) -> Hit {
@@ -73,7 +91,11 @@ pub fn find_areas(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
     }
     if let Some(counties) = found.searches(COUNTIES, geo.counties) {
         add_state(found, counties, asked);
-        if let Some(row) = asked.five_digits().filter(|code| asked.text == *code).and_then(|code| counties.find(code)) {
+        if let Some(row) = asked
+            .five_digits()
+            .filter(|code| asked.text == *code)
+            .and_then(|code| counties.find(code))
+        {
             found.read_as("county", asked.text);
             found.add(county(counties, row, EXACT, "fips"));
         }
@@ -99,23 +121,42 @@ fn add_zcta(found: &mut Found, zctas: &PlaceTable, code: &str) {
 /// Finds the metrics that words name beside the code of a ZCTA.
 fn add_metrics(found: &mut Found, geo: &Geo<'_>, zctas: &PlaceTable, asked: &Asked<'_>) {
     let all = words(asked.text);
-    let Some(code) = all.iter().find(|word| word.len() == 5 && zctas.find(word).is_some()) else { return };
-    let named: Vec<String> = all.iter().filter(|word| *word != code).map(|word| word.to_lowercase()).collect();
+    let Some(code) = all
+        .iter()
+        .find(|word| word.len() == 5 && zctas.find(word).is_some())
+    else {
+        return;
+    };
+    let named: Vec<String> = all
+        .iter()
+        .filter(|word| *word != code)
+        .map(|word| word.to_lowercase())
+        .collect();
     if named.is_empty() {
         return;
     }
-    let Ok(area) = Area::find(geo, AreaKind::Zcta, code, None, "q") else { return };
+    let Ok(area) = Area::find(geo, AreaKind::Zcta, code, None, "q") else {
+        return;
+    };
     for (metric, key) in geo.metric_keys.iter().enumerate() {
-        let is_meant = named.iter().all(|word| word.len() > 2 && key.split('_').any(|known| known.starts_with(word.as_str())));
+        let is_meant = named.iter().all(|word| {
+            word.len() > 2 && key.split('_').any(|known| known.starts_with(word.as_str()))
+        });
         if !is_meant {
             continue;
         }
         found.read_as("metric", &format!("{key} {code}"));
-        let figures = area.estimate(metric).map(|estimate| told(&estimate)).unwrap_or_default();
+        let figures = area
+            .estimate(metric)
+            .map(|estimate| told(&estimate))
+            .unwrap_or_default();
         found.add(Hit {
             kind: "metric",
             title: format!("{} of ZCTA {code}", key.replace('_', " ")),
-            subtitle: joined([Some(figures.as_str()), Some(area.table.vintage_text.as_str())]),
+            subtitle: joined([
+                Some(figures.as_str()),
+                Some(area.table.vintage_text.as_str()),
+            ]),
             id: format!("{code}:{key}"),
             path: format!("/v1/geo-demographics/locations/{code}/demographics?metric={key}"),
             page: path("/zip/", code),
@@ -126,16 +167,24 @@ fn add_metrics(found: &mut Found, geo: &Geo<'_>, zctas: &PlaceTable, asked: &Ask
 }
 
 fn add_state(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
-    let Some(state) = usps(asked.text).or_else(|| by_fips(asked.text)) else { return };
+    let Some(state) = usps(asked.text).or_else(|| by_fips(asked.text)) else {
+        return;
+    };
     found.read_as("state", state);
-    let count = (0..counties.codes.len()).filter(|row| counties.states.get(*row) == Some(state)).count();
+    let count = (0..counties.codes.len())
+        .filter(|row| counties.states.get(*row) == Some(state))
+        .count();
     if count == 0 {
         return;
     }
     found.add(Hit {
         kind: "state",
         title: written(name(state).unwrap_or(state)),
-        subtitle: joined([Some("state"), Some(state), Some(format!("{count} counties").as_str())]),
+        subtitle: joined([
+            Some("state"),
+            Some(state),
+            Some(format!("{count} counties").as_str()),
+        ]),
         id: state.to_owned(),
         path: format!("/v1/geo-demographics/states/{state}/counties"),
         page: path("/state/", state),
@@ -149,14 +198,20 @@ fn written(name: &str) -> String {
     let word = |word: &str| match word {
         "OF" | "THE" => word.to_lowercase(),
         _ if word.contains('.') => word.to_owned(),
-        _ => word.chars().take(1).chain(word.chars().skip(1).flat_map(char::to_lowercase)).collect(),
+        _ => word
+            .chars()
+            .take(1)
+            .chain(word.chars().skip(1).flat_map(char::to_lowercase))
+            .collect(),
     };
     name.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Finds counties by name, with or without their state.
 fn add_counties(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
-    let in_state = asked.with_state.map(|(state, rest)| (Some(state), comparable(rest)));
+    let in_state = asked
+        .with_state
+        .map(|(state, rest)| (Some(state), comparable(rest)));
     let mut named: Vec<(i32, usize, &'static str)> = Vec::new();
     for (state, name) in in_state.into_iter().chain([(None, asked.compared.clone())]) {
         if name.len() < 3 {
@@ -169,7 +224,12 @@ fn add_counties(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
             let rest = &known[name.len()..];
             let (score, label) = match rest {
                 "" => (EXACT, "name"),
-                _ if rest.strip_prefix(' ').is_some_and(|kind| !kind.contains(' ')) => (WITHOUT_KIND, "name_without_suffix"),
+                _ if rest
+                    .strip_prefix(' ')
+                    .is_some_and(|kind| !kind.contains(' ')) =>
+                {
+                    (WITHOUT_KIND, "name_without_suffix")
+                }
                 _ => (BEGUN, "name_prefix"),
             };
             named.push((score, row, label));
@@ -180,14 +240,18 @@ fn add_counties(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
     }
     named.sort_by_key(|(score, row, _)| (-score, *row));
     named.dedup_by_key(|(_, row, _)| *row);
-    named.into_iter().take(FEW).for_each(|(score, row, label)| found.add(county(counties, row, score, label)));
+    named
+        .into_iter()
+        .take(FEW)
+        .for_each(|(score, row, label)| found.add(county(counties, row, score, label)));
 }
 
 fn county(counties: &PlaceTable, row: usize, score: i32, label: &'static str) -> Hit {
     let fips = counties.codes.at(row);
     Hit {
         kind: "county",
-        title: joined([Some(counties.names.at(row)), counties.states.get(row)]).replace(" · ", ", "),
+        title: joined([Some(counties.names.at(row)), counties.states.get(row)])
+            .replace(" · ", ", "),
         subtitle: joined([Some("county"), Some(fips)]),
         id: fips.to_owned(),
         path: path("/v1/geo-demographics/counties/", fips),

@@ -21,7 +21,11 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
         add_release(call, found, &release_id).await;
     }
     if let Ok(record_id) = asked.text.parse::<RecordId>()
-        && call.release.manifest.datasets.contains_key(record_id.dataset_id())
+        && call
+            .release
+            .manifest
+            .datasets
+            .contains_key(record_id.dataset_id())
     {
         found.read_as("record", record_id.as_str());
         if scope::check_record(call, &record_id).is_ok() {
@@ -34,8 +38,14 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
 
 async fn add_release(call: &Call<'_>, found: &mut Found, release_id: &ReleaseId) {
     // One that was removed, or never was, has no manifest.
-    let Ok(manifest) = call.service.catalog.releases().manifest(release_id).await else { return };
-    let subtitle = joined([Some("release"), Some(manifest.published_at.as_str()), Some(format!("{} datasets", manifest.datasets.len()).as_str())]);
+    let Ok(manifest) = call.service.catalog.releases().manifest(release_id).await else {
+        return;
+    };
+    let subtitle = joined([
+        Some("release"),
+        Some(manifest.published_at.as_str()),
+        Some(format!("{} datasets", manifest.datasets.len()).as_str()),
+    ]);
     let id = release_id.as_str();
     found.add(Hit {
         kind: "release",
@@ -58,7 +68,12 @@ async fn add_record(call: &Call<'_>, found: &mut Found, record_id: &RecordId) ->
     found.add(Hit {
         kind: "record",
         title: id.to_owned(),
-        subtitle: joined([Some("record"), call.contracts().get(record_id.dataset_id()).map(|contract| contract.title.as_str())]),
+        subtitle: joined([
+            Some("record"),
+            call.contracts()
+                .get(record_id.dataset_id())
+                .map(|contract| contract.title.as_str()),
+        ]),
         id: id.to_owned(),
         path: path("/v1/provenance/", id),
         page: path("/records/", id),
@@ -72,31 +87,55 @@ fn add_datasets(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
     let asked_words = words(asked.text);
     let (mut exact, mut titled) = (Vec::new(), Vec::new());
     for (dataset_id, dataset) in &call.release.manifest.datasets {
-        let title = call.contracts().get(dataset_id).map_or(dataset_id.as_str(), |contract| contract.title.as_str());
+        let title = call
+            .contracts()
+            .get(dataset_id)
+            .map_or(dataset_id.as_str(), |contract| contract.title.as_str());
         let is_id = dataset_id.eq_ignore_ascii_case(asked.text);
         let is_title = comparable(title) == asked.compared;
         let title_words = words(&format!("{title} {}", dataset_id.replace(['.', '_'], " ")));
-        let is_titled =
-            !asked_words.is_empty() && asked_words.iter().all(|word| word.len() > 2 && title_words.iter().any(|known| known.starts_with(word.as_str())));
+        let is_titled = !asked_words.is_empty()
+            && asked_words.iter().all(|word| {
+                word.len() > 2
+                    && title_words
+                        .iter()
+                        .any(|known| known.starts_with(word.as_str()))
+            });
         if !is_id && !is_title && !is_titled {
             continue;
         }
         let rows: u64 = dataset.parts.iter().map(|part| part.rows).sum();
-        let (score, label) = if is_id || is_title { (EXACT, "exact") } else { (TITLED, "title") };
+        let (score, label) = if is_id || is_title {
+            (EXACT, "exact")
+        } else {
+            (TITLED, "title")
+        };
         let hit = Hit {
             kind: "dataset",
             title: title.to_owned(),
-            subtitle: joined([Some("dataset"), Some(dataset_id.as_str()), Some(format!("{rows} rows").as_str())]),
+            subtitle: joined([
+                Some("dataset"),
+                Some(dataset_id.as_str()),
+                Some(format!("{rows} rows").as_str()),
+            ]),
             id: dataset_id.clone(),
             path: path("/v1/datasets/", dataset_id),
             page: path("/datasets/", dataset_id),
             matched: Matched::of(score, label),
             record_id: None,
         };
-        if score == EXACT { exact.push(hit) } else { titled.push(hit) }
+        if score == EXACT {
+            exact.push(hit)
+        } else {
+            titled.push(hit)
+        }
     }
     if !exact.is_empty() {
         found.read_as("dataset", asked.text);
     }
-    exact.into_iter().chain(titled).take(FEW).for_each(|hit| found.add(hit));
+    exact
+        .into_iter()
+        .chain(titled)
+        .take(FEW)
+        .for_each(|hit| found.add(hit));
 }

@@ -22,13 +22,25 @@ type Fit = (u32, i32, &'static str);
 /// # Errors
 /// Those of the families' own searches.
 pub async fn find_businesses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
-    let Some(businesses) = found.searches(ENTITIES, call.release.table::<Businesses>()) else { return Ok(()) };
-    let mut fits: Vec<Fit> = businesses.find(asked.text).map(|row| (row, EXACT, "entity_id")).into_iter().collect();
+    let Some(businesses) = found.searches(ENTITIES, call.release.table::<Businesses>()) else {
+        return Ok(());
+    };
+    let mut fits: Vec<Fit> = businesses
+        .find(asked.text)
+        .map(|row| (row, EXACT, "entity_id"))
+        .into_iter()
+        .collect();
     if asked.may_be_a_number() {
         let states = businesses.rows.values("state");
-        let (only, number) = asked.with_state.map_or((None, asked.text), |(state, rest)| (Some(state), rest));
-        let states = states.into_iter().filter(|state| only.is_none_or(|only| only == *state));
-        let numbered = states.flat_map(|state| businesses.with_number(state, number)).map(|row| (*row, EXACT, "entity_number"));
+        let (only, number) = asked
+            .with_state
+            .map_or((None, asked.text), |(state, rest)| (Some(state), rest));
+        let states = states
+            .into_iter()
+            .filter(|state| only.is_none_or(|only| only == *state));
+        let numbered = states
+            .flat_map(|state| businesses.with_number(state, number))
+            .map(|row| (*row, EXACT, "entity_number"));
         fits.extend(numbered.take(FEW));
     }
     if !fits.is_empty() {
@@ -37,7 +49,10 @@ pub async fn find_businesses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Fou
     add_named(&mut fits, &businesses.index.names, asked);
     let rows: Vec<u32> = fits.iter().map(|(row, ..)| *row).collect();
     let records = businesses.rows.fetch(call.reader(), &rows).await?;
-    records.iter().zip(&fits).for_each(|(record, fit)| found.add(business(record, *fit)));
+    records
+        .iter()
+        .zip(&fits)
+        .for_each(|(record, fit)| found.add(business(record, *fit)));
     Ok(())
 }
 
@@ -46,7 +61,12 @@ fn business(record: &Record<'_, Entity>, (_, score, label): Fit) -> Hit {
     Hit {
         kind: "business",
         title: record.at("name").to_owned(),
-        subtitle: joined([Some("business"), Some(record.at("state")), record.text("principal_city"), record.text("status")]),
+        subtitle: joined([
+            Some("business"),
+            Some(record.at("state")),
+            record.text("principal_city"),
+            record.text("status"),
+        ]),
         id: id.to_owned(),
         path: path("/v1/business/", id),
         page: path("/business/", id),
@@ -60,13 +80,25 @@ fn business(record: &Record<'_, Entity>, (_, score, label): Fit) -> Hit {
 /// # Errors
 /// Those of the families' own searches.
 pub async fn find_licenses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
-    let Some(licenses) = found.searches(LICENSES, call.release.table::<Licenses>()) else { return Ok(()) };
-    let mut fits: Vec<Fit> = licenses.find(asked.text).map(|row| (row, EXACT, "license_id")).into_iter().collect();
+    let Some(licenses) = found.searches(LICENSES, call.release.table::<Licenses>()) else {
+        return Ok(());
+    };
+    let mut fits: Vec<Fit> = licenses
+        .find(asked.text)
+        .map(|row| (row, EXACT, "license_id"))
+        .into_iter()
+        .collect();
     if asked.may_be_a_number() {
         let covered = licenses.rows.values("state");
-        let (only, number) = asked.with_state.map_or((None, asked.text), |(state, rest)| (Some(state), rest));
-        let states = covered.into_iter().filter(|state| only.is_none_or(|only| only == *state));
-        let numbered = states.flat_map(|state| rows_of_number(licenses, state, number, None)).map(|row| (row, EXACT, "number"));
+        let (only, number) = asked
+            .with_state
+            .map_or((None, asked.text), |(state, rest)| (Some(state), rest));
+        let states = covered
+            .into_iter()
+            .filter(|state| only.is_none_or(|only| only == *state));
+        let numbered = states
+            .flat_map(|state| rows_of_number(licenses, state, number, None))
+            .map(|row| (row, EXACT, "number"));
         fits.extend(numbered.take(FEW));
     }
     if !fits.is_empty() {
@@ -75,7 +107,10 @@ pub async fn find_licenses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found
     add_named(&mut fits, &licenses.index.names, asked);
     let rows: Vec<u32> = fits.iter().map(|(row, ..)| *row).collect();
     let records = licenses.rows.fetch(call.reader(), &rows).await?;
-    records.iter().zip(&fits).for_each(|(record, fit)| found.add(license(licenses, record, *fit)));
+    records
+        .iter()
+        .zip(&fits)
+        .for_each(|(record, fit)| found.add(license(licenses, record, *fit)));
     Ok(())
 }
 
@@ -84,8 +119,17 @@ fn license(licenses: &Licenses, record: &Record<'_, License>, (row, score, label
     let number = format!("{} {}", record.at("state"), record.at("number"));
     Hit {
         kind: "license",
-        title: record.text("holder_name").or_else(|| record.text("business_name")).unwrap_or(id).to_owned(),
-        subtitle: joined([Some("license"), Some(number.as_str()), record.text("profession"), Some(licenses.status(row))]),
+        title: record
+            .text("holder_name")
+            .or_else(|| record.text("business_name"))
+            .unwrap_or(id)
+            .to_owned(),
+        subtitle: joined([
+            Some("license"),
+            Some(number.as_str()),
+            record.text("profession"),
+            Some(licenses.status(row)),
+        ]),
         id: id.to_owned(),
         path: path("/v1/contractors/", id),
         page: path("/license/", id),
@@ -96,8 +140,18 @@ fn license(licenses: &Licenses, record: &Record<'_, License>, (row, score, label
 
 /// Adds rows by name; digits alone are no name.
 fn add_named(fits: &mut Vec<Fit>, names: &RowNames, asked: &Asked<'_>) {
-    let Some(query) = Query::new(asked.text, Forms::OfStates).filter(|_| !asked.is_number()) else { return };
-    let named = names.first(&query, MatchMode::Best, None, Enough { first: FEW, counted: FEW });
+    let Some(query) = Query::new(asked.text, Forms::OfStates).filter(|_| !asked.is_number()) else {
+        return;
+    };
+    let named = names.first(
+        &query,
+        MatchMode::Best,
+        None,
+        Enough {
+            first: FEW,
+            counted: FEW,
+        },
+    );
     for ranked in named.first {
         if !fits.iter().any(|(row, ..)| *row == ranked.row) {
             fits.push((ranked.row, ranked.score(), ranked.label()));

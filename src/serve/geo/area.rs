@@ -60,7 +60,8 @@ impl AreaKind {
 pub struct Area<'a> {
     pub kind: AreaKind,
     pub code: &'a str,
-    /// The vintage's estimates and the area's place among them; none when the survey does not cover it.
+    /// The vintage's estimates and the area's place among them; none when the survey does not cover
+    /// it.
     pub table: &'a MetricTable,
     pub area: Option<usize>,
     /// The area's place in the gazetteer; none for an area that only the survey knows.
@@ -72,52 +73,93 @@ pub struct Area<'a> {
 /// # Errors
 /// `coverage_unavailable`, when it is not published.
 pub fn vintage(tables: &[MetricTable], asked: Option<i64>, kind: AreaKind) -> Result<&MetricTable> {
-    let Some(newest) = tables.last() else { return Err(not_published(kind.metric_dataset())) };
+    let Some(newest) = tables.last() else {
+        return Err(not_published(kind.metric_dataset()));
+    };
     let Some(year) = asked else { return Ok(newest) };
-    tables.iter().find(|table| i64::from(table.vintage_year) == year).ok_or_else(|| {
-        let published: Vec<String> = tables.iter().map(|table| table.vintage_year.to_string()).collect();
-        let message = format!("vintage {year} is not published; published: {}", published.join(", "));
-        Problem::of_field(Code::CoverageUnavailable, "vintage", message)
-    })
+    tables
+        .iter()
+        .find(|table| i64::from(table.vintage_year) == year)
+        .ok_or_else(|| {
+            let published: Vec<String> = tables
+                .iter()
+                .map(|table| table.vintage_year.to_string())
+                .collect();
+            let message = format!(
+                "vintage {year} is not published; published: {}",
+                published.join(", ")
+            );
+            Problem::of_field(Code::CoverageUnavailable, "vintage", message)
+        })
 }
 
 impl<'a> Area<'a> {
     /// Finds an area by its code.
     ///
     /// # Errors
-    /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area; `coverage_unavailable`,
-    /// when the vintage or the whole dataset is missing.
-    pub fn find(geo: &Geo<'a>, kind: AreaKind, code: &'a str, asked_vintage: Option<i64>, field: &str) -> Result<Self> {
+    /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such
+    /// area; `coverage_unavailable`, when the vintage or the whole dataset is missing.
+    pub fn find(
+        geo: &Geo<'a>,
+        kind: AreaKind,
+        code: &'a str,
+        asked_vintage: Option<i64>,
+        field: &str,
+    ) -> Result<Self> {
         let form = match kind {
             AreaKind::Zcta => code.parse::<Zcta>().err(),
             AreaKind::County => code.parse::<CountyFips>().err(),
         };
         if let Some(error) = form {
-            return Err(Problem::of_field(Code::InvalidParameter, field, error.to_string()));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                field,
+                error.to_string(),
+            ));
         }
         let tables = kind.metric_tables(geo);
         let table = vintage(tables, asked_vintage, kind)?;
         let area = table.find(code);
-        let place = kind.places(geo).and_then(|places| places.find(code).map(|row| (places, row)));
+        let place = kind
+            .places(geo)
+            .and_then(|places| places.find(code).map(|row| (places, row)));
         if area.is_some() || place.is_some() {
-            return Ok(Self { kind, code, table, area, place });
+            return Ok(Self {
+                kind,
+                code,
+                table,
+                area,
+                place,
+            });
         }
-        let others: Vec<String> = tables.iter().filter(|table| table.find(code).is_some()).map(|table| table.vintage_year.to_string()).collect();
+        let others: Vec<String> = tables
+            .iter()
+            .filter(|table| table.find(code).is_some())
+            .map(|table| table.vintage_year.to_string())
+            .collect();
         let (what, explanation) = match kind {
             AreaKind::Zcta => (
                 "ZCTA with the code",
                 "ZCTAs are not postal ZIP codes: a ZIP code of post office boxes, of a single building or of the military has none, and no crosswalk is applied",
             ),
-            AreaKind::County => ("county with the FIPS code", "Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on"),
+            AreaKind::County => (
+                "county with the FIPS code",
+                "Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on",
+            ),
         };
         let mut message = match geo.is_sample {
             true => {
-                format!("this release is built from samples and has no {what} {code}; a release built from the publishers' files may have it. {explanation}")
+                format!(
+                    "this release is built from samples and has no {what} {code}; a release built from the publishers' files may have it. {explanation}"
+                )
             }
             false => format!("there is no {what} {code}. {explanation}"),
         };
         if !others.is_empty() {
-            message.push_str(&format!(". It has estimates in vintage {}: ask with `vintage`", others.join(", ")));
+            message.push_str(&format!(
+                ". It has estimates in vintage {}: ask with `vintage`",
+                others.join(", ")
+            ));
         }
         Err(Problem::of_field(Code::NotFound, field, message))
     }
@@ -125,14 +167,22 @@ impl<'a> Area<'a> {
     /// The area's name in the gazetteer, else in the survey, else its code.
     pub fn name(&self) -> &'a str {
         let in_survey = || self.area.and_then(|area| self.table.area_name(area));
-        self.place.map(|(places, row)| places.names.at(row)).or_else(in_survey).unwrap_or(self.code)
+        self.place
+            .map(|(places, row)| places.names.at(row))
+            .or_else(in_survey)
+            .unwrap_or(self.code)
     }
 
     /// The geography object.
     pub fn geography(&self, geo: &Geo<'a>) -> Text<'a, Geography<'a>> {
         match (self.place, geo.zcta_geographies) {
             (Some((places, row)), Some(texts))
-                if self.kind == AreaKind::Zcta && places.are_counties_alike(row, texts.vintage_year, self.table.vintage_year) =>
+                if self.kind == AreaKind::Zcta
+                    && places.are_counties_alike(
+                        row,
+                        texts.vintage_year,
+                        self.table.vintage_year,
+                    ) =>
             {
                 Text::made(texts.of(row))
             }
@@ -144,10 +194,22 @@ impl<'a> Area<'a> {
     pub fn geography_fields(&self, geo: &Geo<'a>) -> Geography<'a> {
         let place = self.place;
         let state = place.and_then(|(places, row)| places.states.get(row));
-        let primary = place.and_then(|(places, row)| places.primary_county(row, self.table.vintage_year));
+        let primary =
+            place.and_then(|(places, row)| places.primary_county(row, self.table.vintage_year));
         let (matched_by, primary_county_fips, primary_state_code) = match self.kind {
-            AreaKind::Zcta => ("exact_zcta_code", primary.and_then(|primary| primary.code), state),
-            AreaKind::County => ("exact_county_fips", Some(self.code), state.or_else(|| geo.counties.and_then(|counties| counties.state_of(self.code)))),
+            AreaKind::Zcta => (
+                "exact_zcta_code",
+                primary.and_then(|primary| primary.code),
+                state,
+            ),
+            AreaKind::County => (
+                "exact_county_fips",
+                Some(self.code),
+                state.or_else(|| {
+                    geo.counties
+                        .and_then(|counties| counties.state_of(self.code))
+                }),
+            ),
         };
         let of_zcta = CountyOfZcta {
             primary_county_name: primary.and_then(|primary| primary.name),
@@ -164,7 +226,12 @@ impl<'a> Area<'a> {
             primary_county_fips,
             of_zcta: (self.kind == AreaKind::Zcta).then_some(of_zcta),
             primary_state_code,
-            internal_point: place.map(|(places, row)| places.internal_point(row)).map(|(lat, lon)| InternalPoint { lat: Float(lat), lon: Float(lon) }),
+            internal_point: place.map(|(places, row)| places.internal_point(row)).map(
+                |(lat, lon)| InternalPoint {
+                    lat: Float(lat),
+                    lon: Float(lon),
+                },
+            ),
             record_id: place.map(|(places, row)| places.record_ids.at(row)),
         }
     }
@@ -172,13 +239,25 @@ impl<'a> Area<'a> {
     /// Adds the datasets, the coverage and the notices that every answer about this area has.
     pub fn describe(&self, meta: &mut Meta) {
         let (kind, table) = (self.kind, self.table);
-        meta.datasets.extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
+        meta.datasets
+            .extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
         let areas = match kind {
             AreaKind::Zcta => "ZCTAs",
             AreaKind::County => "counties",
         };
-        let scope = [&table.areas().to_string(), " ", areas, " with estimates in vintage ", &table.vintage_text].concat();
-        meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope, ..Coverage::default() });
+        let scope = [
+            &table.areas().to_string(),
+            " ",
+            areas,
+            " with estimates in vintage ",
+            &table.vintage_text,
+        ]
+        .concat();
+        meta.coverage = Some(Coverage {
+            geography_type: Some(kind.name()),
+            scope,
+            ..Coverage::default()
+        });
         if kind == AreaKind::Zcta {
             crate::geo::notices::add_zcta_notice(meta);
             meta.notice(

@@ -1,9 +1,10 @@
-//! Compares two ZCTAs. Whether a difference is significant is the Bureau's rule at 90 % confidence: the square of the difference is
-//! greater than the sum of the squared margins of error. Equal is not greater, so whole numbers decide and nothing is rounded.
+//! Compares two ZCTAs. Whether a difference is significant is the Bureau's rule at 90 % confidence:
+//! the square of the difference is greater than the sum of the squared margins of error. Equal is
+//! not greater, so whole numbers decide and nothing is rounded.
 //!
 //! # Source
-//! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7; "Instructions for Applying Statistical
-//! Testing to ACS 5-Year Data".
+//! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7;
+//! "Instructions for Applying Statistical Testing to ACS 5-Year Data".
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,7 +61,8 @@ request! {
 impl CompareRequest {
     fn read(body: &[u8], known: &[&str]) -> Result<Self> {
         let body = Body::read(body, Self::FIELDS)?;
-        let wrong = |message: String| Problem::of_field(Code::InvalidParameter, Self::locations, message);
+        let wrong =
+            |message: String| Problem::of_field(Code::InvalidParameter, Self::locations, message);
         let locations: [String; 2] = required(Self::locations, body.texts(Self::locations)?)?.try_into().map_err(|codes: Vec<String>| {
             wrong(format!(
                 "a comparison takes exactly two ZCTA codes, got {}; for one metric of many areas use GET /v1/geo-demographics/metrics/{{metric}} with `areas`",
@@ -68,10 +70,20 @@ impl CompareRequest {
             ))
         })?;
         if locations[0] == locations[1] {
-            return Err(wrong(format!("{} is listed twice; an area does not differ from itself", locations[0])));
+            return Err(wrong(format!(
+                "{} is listed twice; an area does not differ from itself",
+                locations[0]
+            )));
         }
-        let metrics = body.texts(Self::metrics)?.map(|keys| body.positions(Self::metrics, &keys, known)).transpose()?;
-        Ok(Self { locations, metrics, vintage: body.year(Self::vintage)? })
+        let metrics = body
+            .texts(Self::metrics)?
+            .map(|keys| body.positions(Self::metrics, &keys, known))
+            .transpose()?;
+        Ok(Self {
+            locations,
+            metrics,
+            vintage: body.year(Self::vintage)?,
+        })
     }
 }
 
@@ -103,16 +115,19 @@ struct ComparedMetric<'a> {
     difference: Option<Fixed>,
     /// 90 % margin of error of the difference, in the metric's unit; null if it cannot be computed.
     difference_moe: Option<Decimal>,
-    /// Difference in standard errors, significant beyond 1.645 in either direction; null if it cannot be computed.
+    /// Difference in standard errors, significant beyond 1.645 in either direction; null if it
+    /// cannot be computed.
     z: Option<Decimal>,
-    /// The Bureau's test at 90 % confidence; null when it is not appropriate, and `reason` says why.
+    /// The Bureau's test at 90 % confidence; null when it is not appropriate, and `reason` says
+    /// why.
     significant_at_90: Option<bool>,
-    /// Margins that the test used: `published`, or `controlled` if one estimate is controlled to the population estimates and so counts as free of sampling
-    /// error, by the Bureau's method. Null if no test was made.
+    /// Margins that the test used: `published`, or `controlled` if one estimate is controlled to
+    /// the population estimates and so counts as free of sampling error, by the Bureau's method.
+    /// Null if no test was made.
     #[schemars(extend("enum" = ["published", "controlled"]))]
     margin_basis: Option<&'static str>,
-    /// Why `significant_at_90` is null: a value is missing, a median is open-ended, both values are controlled, or a margin is not published or was not
-    /// fetched. Null if the test was made.
+    /// Why `significant_at_90` is null: a value is missing, a median is open-ended, both values are
+    /// controlled, or a margin is not published or was not fetched. Null if the test was made.
     #[schemars(extend("enum" = ["value_not_available", "open_ended_median", "both_controlled", "no_published_moe", "moe_not_fetched"]))]
     reason: Option<&'static str>,
 }
@@ -133,7 +148,8 @@ pub struct Comparison {
     pub difference_moe: Option<f64>,
     pub z: Option<f64>,
     pub significant_at_90: Option<bool>,
-    /// What the margins of the test are: `published`, or `controlled` where one estimate counts as free of sampling error.
+    /// What the margins of the test are: `published`, or `controlled` where one estimate counts as
+    /// free of sampling error.
     pub margin_basis: Option<&'static str>,
     /// Why the test is not appropriate.
     pub reason: Option<&'static str>,
@@ -152,22 +168,51 @@ pub struct Side<'a> {
 /// # Units
 /// All figures in tenths of the metric's unit, except `z`, which has none.
 pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
-    let without =
-        |difference, reason| Comparison { difference, difference_moe: None, z: None, significant_at_90: None, margin_basis: None, reason: Some(reason) };
+    let without = |difference, reason| Comparison {
+        difference,
+        difference_moe: None,
+        z: None,
+        significant_at_90: None,
+        margin_basis: None,
+        reason: Some(reason),
+    };
     let has_status = |status: &str| [a, b].iter().any(|side| side.moe_status == status);
     let (Some(value_a), Some(value_b)) = (a.value, b.value) else {
         let is_missing = |side: Side<'_>| side.value.is_none() && side.moe_status != "open_ended";
-        return without(None, if is_missing(a) || is_missing(b) { "value_not_available" } else { "open_ended_median" });
+        return without(
+            None,
+            if is_missing(a) || is_missing(b) {
+                "value_not_available"
+            } else {
+                "open_ended_median"
+            },
+        );
     };
-    // Published figures have at most 14 digits; a difference beyond the machine's numbers cannot come from them.
-    let Some(difference) = value_a.checked_sub(value_b) else { return without(None, "value_not_available") };
+    // Published figures have at most 14 digits; a difference beyond the machine's numbers cannot
+    // come from them.
+    let Some(difference) = value_a.checked_sub(value_b) else {
+        return without(None, "value_not_available");
+    };
     if [a, b].iter().all(|side| side.moe_status == "controlled") {
         return without(Some(difference), "both_controlled");
     }
     // A controlled estimate has no sampling error: its margin counts as 0.
-    let moe = |side: Side<'_>| if side.moe_status == "controlled" { Some(0) } else { side.moe };
+    let moe = |side: Side<'_>| {
+        if side.moe_status == "controlled" {
+            Some(0)
+        } else {
+            side.moe
+        }
+    };
     let (Some(moe_a), Some(moe_b)) = (moe(a), moe(b)) else {
-        return without(Some(difference), if has_status("not_published") { "no_published_moe" } else { "moe_not_fetched" });
+        return without(
+            Some(difference),
+            if has_status("not_published") {
+                "no_published_moe"
+            } else {
+                "moe_not_fetched"
+            },
+        );
     };
     let squares = i128::from(moe_a).pow(2) + i128::from(moe_b).pow(2);
     let difference_moe = (squares as f64).sqrt();
@@ -176,7 +221,11 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
         difference_moe: Some(difference_moe),
         z: (squares > 0).then(|| difference as f64 * Z_90 / difference_moe),
         significant_at_90: Some(i128::from(difference).pow(2) > squares),
-        margin_basis: Some(if has_status("controlled") { "controlled" } else { "published" }),
+        margin_basis: Some(if has_status("controlled") {
+            "controlled"
+        } else {
+            "published"
+        }),
         reason: None,
     }
 }
@@ -185,21 +234,43 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
 pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let geo = Geo::of(call.release);
     let known: Vec<&str> = geo.metric_keys.iter().map(String::as_str).collect();
-    let CompareRequest { locations, metrics, vintage } = CompareRequest::read(call.body, &known)?;
+    let CompareRequest {
+        locations,
+        metrics,
+        vintage,
+    } = CompareRequest::read(call.body, &known)?;
     let metrics = metrics.unwrap_or_else(|| (0..known.len()).collect());
-    let find = |code| Area::find(&geo, AreaKind::Zcta, code, vintage, CompareRequest::locations);
+    let find = |code| {
+        Area::find(
+            &geo,
+            AreaKind::Zcta,
+            code,
+            vintage,
+            CompareRequest::locations,
+        )
+    };
     let areas = [find(&locations[0])?, find(&locations[1])?];
     json.value(&Compared {
         vintage: &areas[0].table.vintage,
         locations: areas.iter().map(|area| area.geography(&geo)).collect(),
-        comparisons: metrics.iter().map(|&metric| compared(&areas, known[metric], metric)).collect(),
-        provenance: metrics.iter().flat_map(|&metric| areas.map(|area| area.provenance(call.release, &[metric]))).collect(),
+        comparisons: metrics
+            .iter()
+            .map(|&metric| compared(&areas, known[metric], metric))
+            .collect(),
+        provenance: metrics
+            .iter()
+            .flat_map(|&metric| areas.map(|area| area.provenance(call.release, &[metric])))
+            .collect(),
     });
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
     crate::geo::notices::add_not_fetched_notice(&mut meta, areas[0].table, &metrics);
     if areas[0].area.is_some() && areas[1].area.is_none() {
-        crate::geo::notices::add_not_in_survey_notice(&mut meta, areas[1].code, areas[1].table.vintage_year);
+        crate::geo::notices::add_not_in_survey_notice(
+            &mut meta,
+            areas[1].code,
+            areas[1].table.vintage_year,
+        );
     }
     Ok(meta)
 }
@@ -212,9 +283,17 @@ fn compared<'a>(areas: &[Area<'a>; 2], key: &'a str, metric: usize) -> ComparedM
         metric: key,
         unit,
         universe,
-        values: areas.iter().map(|area| ComparedValue { id: area.code, figures: area.figures(key, metric) }).collect(),
+        values: areas
+            .iter()
+            .map(|area| ComparedValue {
+                id: area.code,
+                figures: area.figures(key, metric),
+            })
+            .collect(),
         difference: outcome.difference.map(|tenths| printed(tenths, unit)),
-        difference_moe: outcome.difference_moe.map(|tenths| rounded(tenths / 10.0, 2)),
+        difference_moe: outcome
+            .difference_moe
+            .map(|tenths| rounded(tenths / 10.0, 2)),
         z: outcome.z.map(|z| rounded(z, 4)),
         significant_at_90: outcome.significant_at_90,
         margin_basis: outcome.margin_basis,
@@ -224,14 +303,25 @@ fn compared<'a>(areas: &[Area<'a>; 2], key: &'a str, metric: usize) -> ComparedM
 
 fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
     match estimate {
-        Some(Estimate { figures, .. }) => Side { value: figures.value, moe: figures.moe, moe_status: figures.moe_status },
-        None => Side { value: None, moe: None, moe_status: "not_published" },
+        Some(Estimate { figures, .. }) => Side {
+            value: figures.value,
+            moe: figures.moe,
+            moe_status: figures.moe_status,
+        },
+        None => Side {
+            value: None,
+            moe: None,
+            moe_status: "not_published",
+        },
     }
 }
 
 /// A number rounded to some decimals.
 fn rounded(value: f64, decimals: u8) -> Decimal {
-    Decimal { units: (value * 10f64.powi(i32::from(decimals))).round() as i128, scale: decimals }
+    Decimal {
+        units: (value * 10f64.powi(i32::from(decimals))).round() as i128,
+        scale: decimals,
+    }
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// Answers `GET counties/{fips}`: the county and its twelve metrics, or those that are chosen.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such county; `coverage_unavailable`, when the
-/// vintage or the whole dataset is missing.
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such
+/// county; `coverage_unavailable`, when the vintage or the whole dataset is missing.
 pub fn county(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_profile(call, json, AreaKind::County, "fips")
 }

@@ -1,4 +1,5 @@
-//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, and how much of theirs it is.
+//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, and how much of theirs
+//! it is.
 
 use std::collections::BTreeMap;
 
@@ -67,12 +68,14 @@ struct CountyLocations<'a> {
 struct Location<'a> {
     /// A ZCTA with land in the county.
     geography: Text<'a, Geography<'a>>,
-    /// Part of the ZCTA's land that lies in the county, as a fraction from 0 to 1; null where it is not published.
+    /// Part of the ZCTA's land that lies in the county, as a fraction from 0 to 1; null where it is
+    /// not published.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     land_share: Option<Float>,
     /// Whether the county has the largest part of the ZCTA's land.
     is_primary: bool,
-    /// Record of the part in the county; null where only the primary county is published, by the record of the geography.
+    /// Record of the part in the county; null where only the primary county is published, by the
+    /// record of the geography.
     part_record_id: Option<String>,
     /// Figures of the whole ZCTA, not of its part in the county, by metric key.
     metrics: ChosenFigures<'a>,
@@ -95,16 +98,31 @@ struct PartOfZcta<'a> {
 /// Answers `GET counties/{fips}/locations`.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such county; `coverage_unavailable`, when the
-/// vintage or a dataset is missing; `invalid_cursor`.
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such
+/// county; `coverage_unavailable`, when the vintage or a dataset is missing; `invalid_cursor`.
 pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let geo = Geo::of(call.release);
-    let county = Area::find(&geo, AreaKind::County, call.path_value("fips"), query.vintage, "fips")?;
-    let places = geo.zctas.ok_or_else(|| not_published(AreaKind::Zcta.place_dataset()))?;
-    let table = vintage(geo.zcta_metrics, Some(i64::from(county.table.vintage_year)), AreaKind::Zcta)?;
+    let county = Area::find(
+        &geo,
+        AreaKind::County,
+        call.path_value("fips"),
+        query.vintage,
+        "fips",
+    )?;
+    let places = geo
+        .zctas
+        .ok_or_else(|| not_published(AreaKind::Zcta.place_dataset()))?;
+    let table = vintage(
+        geo.zcta_metrics,
+        Some(i64::from(county.table.vintage_year)),
+        AreaKind::Zcta,
+    )?;
     let metrics = asked_metrics(&geo, &query.metric);
-    let zips = call.release.table::<Zips>().filter(|zips| zips.counties.is_some());
+    let zips = call
+        .release
+        .table::<Zips>()
+        .filter(|zips| zips.counties.is_some());
     let found = in_county(places, zips, county.code, table.vintage_year);
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let found: Vec<(usize, PartOfZcta<'_>)> = found.into_iter().collect();
@@ -112,13 +130,33 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let manifest = &call.release.manifest;
     let location = |(row, of_zcta): &(usize, PartOfZcta<'_>)| {
         let code = places.codes.at(*row);
-        let area = Area { kind: AreaKind::Zcta, code, table, area: table.find(code), place: Some((places, *row)) };
+        let area = Area {
+            kind: AreaKind::Zcta,
+            code,
+            table,
+            area: table.find(code),
+            place: Some((places, *row)),
+        };
         let provenance = sources.as_mut().map(|sources| {
             let mut records = sources.area(&geo, &area, &metrics);
-            if let Some((part, counties)) = of_zcta.part.zip(zips.and_then(|zips| zips.counties.as_ref())) {
-                let (part_of, dataset) = (&counties.provenance, (PARTS, schema_version(manifest, PARTS)));
-                let (status, record_id) = (part_of.validation_status(part), part_of.record_id(part).to_owned());
-                records.0.push(sources.record(dataset, part_of.source(manifest, part), status, record_id));
+            if let Some((part, counties)) = of_zcta
+                .part
+                .zip(zips.and_then(|zips| zips.counties.as_ref()))
+            {
+                let (part_of, dataset) = (
+                    &counties.provenance,
+                    (PARTS, schema_version(manifest, PARTS)),
+                );
+                let (status, record_id) = (
+                    part_of.validation_status(part),
+                    part_of.record_id(part).to_owned(),
+                );
+                records.0.push(sources.record(
+                    dataset,
+                    part_of.source(manifest, part),
+                    status,
+                    record_id,
+                ));
             }
             records
         });
@@ -139,13 +177,31 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         locations,
         provenance: sources,
     });
-    let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
-    meta.datasets.extend([AreaKind::Zcta.place_dataset().into(), AreaKind::Zcta.metric_dataset().into(), AreaKind::County.place_dataset().into()]);
+    let mut meta = Meta {
+        page: Some(paging.page_of_all(found.len())),
+        ..Meta::default()
+    };
+    meta.datasets.extend([
+        AreaKind::Zcta.place_dataset().into(),
+        AreaKind::Zcta.metric_dataset().into(),
+        AreaKind::County.place_dataset().into(),
+    ]);
     meta.datasets.extend(zips.map(|_| PARTS.into()));
     let scope = format!("{} ZCTAs of the Gazetteer", places.codes.len());
-    meta.coverage = Some(Coverage { geography_type: Some(AreaKind::Zcta.name()), scope, ..Coverage::default() });
+    meta.coverage = Some(Coverage {
+        geography_type: Some(AreaKind::Zcta.name()),
+        scope,
+        ..Coverage::default()
+    });
     add_zcta_notice(&mut meta);
-    meta.notice("PRIMARY_COUNTY_RULE", if zips.is_some() { WITH_PARTS } else { PRIMARY_ONLY });
+    meta.notice(
+        "PRIMARY_COUNTY_RULE",
+        if zips.is_some() {
+            WITH_PARTS
+        } else {
+            PRIMARY_ONLY
+        },
+    );
     add_not_fetched_notice(&mut meta, table, &metrics);
     if county.area.is_none() {
         add_not_in_survey_notice(&mut meta, county.code, table.vintage_year);
@@ -158,25 +214,50 @@ const PARTS: &str = "zip.county";
 
 const WITH_PARTS: &str = "is_primary is true where the county has the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. \
     Smaller parts are known of ZCTAs whose code is a ZIP code too, by the counties of 2020: in Connecticut none by planning region.";
-const PRIMARY_ONLY: &str =
-    "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs of which the county has a smaller part are not listed.";
+const PRIMARY_ONLY: &str = "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs of which the county has a smaller part are not listed.";
 
 /// The ZCTAs with land in a county, by their rows, as far as that is published.
-fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a str, vintage_year: i32) -> BTreeMap<usize, PartOfZcta<'a>> {
+fn in_county<'a>(
+    places: &PlaceTable,
+    zips: Option<&'a Zips>,
+    county_fips: &'a str,
+    vintage_year: i32,
+) -> BTreeMap<usize, PartOfZcta<'a>> {
     let mut found = BTreeMap::new();
     for row in 0..places.codes.len() {
         if let Some(primary) = places.primary_county(row, vintage_year)
             && primary.code == Some(county_fips)
         {
-            found.insert(row, PartOfZcta { land_share: primary.land_share, is_primary: true, zip: None, part: None });
+            found.insert(
+                row,
+                PartOfZcta {
+                    land_share: primary.land_share,
+                    is_primary: true,
+                    zip: None,
+                    part: None,
+                },
+            );
         }
     }
-    let Some((zips, counties)) = zips.and_then(|zips| Some((zips, zips.counties.as_ref()?))) else { return found };
+    let Some((zips, counties)) = zips.and_then(|zips| Some((zips, zips.counties.as_ref()?))) else {
+        return found;
+    };
     for (part, zip) in counties.in_county(county_fips) {
         // A ZIP code without an area of its own has the parts of the area that it lies in.
-        let is_area = zips.find(zip).is_some_and(|row| zips.zctas.get(row) == Some(zip));
-        if let (true, Some(share), Some(row)) = (is_area, counties.share(part).filter(|share| *share > 0.0), places.find(zip)) {
-            let location = found.entry(row).or_insert(PartOfZcta { land_share: Some(share), is_primary: false, zip: None, part: None });
+        let is_area = zips
+            .find(zip)
+            .is_some_and(|row| zips.zctas.get(row) == Some(zip));
+        if let (true, Some(share), Some(row)) = (
+            is_area,
+            counties.share(part).filter(|share| *share > 0.0),
+            places.find(zip),
+        ) {
+            let location = found.entry(row).or_insert(PartOfZcta {
+                land_share: Some(share),
+                is_primary: false,
+                zip: None,
+                part: None,
+            });
             (location.zip, location.part) = (Some(zip), Some(part));
         }
     }

@@ -1,4 +1,5 @@
-//! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every published vintage where that is asked for.
+//! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every
+//! published vintage where that is asked for.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,20 +58,36 @@ struct Demographics<'a> {
     provenance: Provenance<'a>,
 }
 
-/// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of every published vintage.
+/// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of
+/// every published vintage.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA; `coverage_unavailable`, when the
-/// vintage or the whole dataset is missing.
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA;
+/// `coverage_unavailable`, when the vintage or the whole dataset is missing.
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let Parameters { metric, history, vintage } = Parameters::of(call)?;
+    let Parameters {
+        metric,
+        history,
+        vintage,
+    } = Parameters::of(call)?;
     let geo = Geo::of(call.release);
-    let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), vintage, "zcta")?;
+    let area = Area::find(
+        &geo,
+        AreaKind::Zcta,
+        call.path_value("zcta"),
+        vintage,
+        "zcta",
+    )?;
     let metrics = metrics_of_area(&geo, &metric);
     let with_history = history == Some(true);
     let history = |json: &mut Json, key: &str, metric: usize| {
         if with_history {
-            json.key("history").value(&geo.zcta_metrics.iter().map(|table| past(table, area.code, key, metric)).collect::<Vec<_>>());
+            json.key("history").value(
+                &geo.zcta_metrics
+                    .iter()
+                    .map(|table| past(table, area.code, key, metric))
+                    .collect::<Vec<_>>(),
+            );
         }
     };
     json.value(&Demographics {
@@ -95,10 +112,20 @@ pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// A metric's figures in one vintage.
 fn past<'a>(table: &'a MetricTable, code: &'a str, key: &str, metric: usize) -> PastFigures<'a> {
-    let area = Area { kind: AreaKind::Zcta, code, table, area: table.find(code), place: None };
+    let area = Area {
+        kind: AreaKind::Zcta,
+        code,
+        table,
+        area: table.find(code),
+        place: None,
+    };
     PastFigures {
         vintage: &table.vintage,
         figures: area.figures(key, metric),
-        provenance: area.estimate(metric).map(|estimate| estimate.origin.provenance(estimate.validation_status, area.record_id(key))),
+        provenance: area.estimate(metric).map(|estimate| {
+            estimate
+                .origin
+                .provenance(estimate.validation_status, area.record_id(key))
+        }),
     }
 }

@@ -1,5 +1,5 @@
-//! The metrics of one vintage in memory: twelve cells for each area, found by the area's code. What cells have in common (unit,
-//! universe, variables, file) is kept once.
+//! The metrics of one vintage in memory: twelve cells for each area, found by the area's code. What
+//! cells have in common (unit, universe, variables, file) is kept once.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,11 +38,13 @@ pub(super) struct Estimates {
     pub codes: AreaCodes,
     /// Empty where an area has none.
     pub names: TextColumn,
-    /// One row of cells per area, in the order of the metric keys; of open-ended medians the bounds.
+    /// One row of cells per area, in the order of the metric keys; of open-ended medians the
+    /// bounds.
     pub values: Column<i64>,
     /// The published margins; of what was computed from counts the approximate ones.
     pub moes: Column<i64>,
-    /// Numbers of [`Shared`]; [`ABSENT`](crate::release::dictionary::ABSENT) where an area has no estimate.
+    /// Numbers of [`Shared`]; [`ABSENT`](crate::release::dictionary::ABSENT) where an area has no
+    /// estimate.
     pub shared_of: Column<u16>,
     pub validation_statuses: Column<u16>,
     pub shared: Small<Vec<Shared>>,
@@ -55,7 +57,20 @@ pub(super) struct Estimates {
     pub words: Dictionary,
 }
 
-stored!(Estimates { vintage_year, codes, names, values, moes, shared_of, validation_statuses, shared, usual, descriptors, sources, words });
+stored!(Estimates {
+    vintage_year,
+    codes,
+    names,
+    values,
+    moes,
+    shared_of,
+    validation_statuses,
+    shared,
+    usual,
+    descriptors,
+    sources,
+    words
+});
 
 pub(super) const NONE: i64 = i64::MIN;
 
@@ -85,7 +100,12 @@ pub struct Descriptor {
 
 impl Descriptor {
     pub fn source(&self) -> Source<'_> {
-        Source { table_id: &self.table_id, variables: &self.variables, moe_variable: self.moe_variable.as_deref(), derived: self.is_derived }
+        Source {
+            table_id: &self.table_id,
+            variables: &self.variables,
+            moe_variable: self.moe_variable.as_deref(),
+            derived: self.is_derived,
+        }
     }
 }
 
@@ -102,9 +122,17 @@ impl Estimates {
     /// What cells of a metric say; the figure is a bound of those that have one.
     fn figures<N>(&self, shared: &Shared, figure: Option<N>, margin: Option<N>) -> Figures<'_, N> {
         let bound_type = self.words.text(shared.bound_type);
-        let (value, bound) = if bound_type.is_some() { (None, figure) } else { (figure, None) };
+        let (value, bound) = if bound_type.is_some() {
+            (None, figure)
+        } else {
+            (figure, None)
+        };
         let is_derived = self.descriptors[usize::from(shared.descriptor)].is_derived;
-        let (moe, moe_approximate) = if is_derived { (None, margin) } else { (margin, None) };
+        let (moe, moe_approximate) = if is_derived {
+            (None, margin)
+        } else {
+            (margin, None)
+        };
         Figures {
             value,
             bound,
@@ -121,7 +149,11 @@ impl Estimates {
 impl MetricTable {
     /// Takes what was read of a part; `metric_keys` give the order of the cells.
     pub(super) fn of(estimates: Estimates, metric_keys: &[String], origins: &PartOrigins) -> Self {
-        let origins: Vec<Origin> = estimates.sources.iter().map(|source| origins.of_source(source.as_ref())).collect();
+        let origins: Vec<Origin> = estimates
+            .sources
+            .iter()
+            .map(|source| origins.of_source(source.as_ref()))
+            .collect();
         let text = |shared: &Shared| {
             let descriptor = &estimates.descriptors[usize::from(shared.descriptor)];
             MetricText::of(&Metric {
@@ -131,14 +163,23 @@ impl MetricTable {
                 universe: Some(&descriptor.universe),
                 source: Some(descriptor.source()),
                 record_id: Some(Text::made(GAP)),
-                warnings: estimates.words.text(shared.warnings).into_iter().flat_map(|warnings| warnings.split(',')).collect(),
+                warnings: estimates
+                    .words
+                    .text(shared.warnings)
+                    .into_iter()
+                    .flat_map(|warnings| warnings.split(','))
+                    .collect(),
                 provenance: Some(origins[usize::from(shared.descriptor)].provenance("", "")),
                 history: None,
             })
         };
         let vintage_year = estimates.vintage_year.unwrap_or(0);
         let mut lacks_margins = vec![false; metric_keys.len()];
-        for shared in estimates.shared.iter().filter(|shared| estimates.words.text(shared.moe_status) == Some("not_fetched")) {
+        for shared in estimates
+            .shared
+            .iter()
+            .filter(|shared| estimates.words.text(shared.moe_status) == Some("not_fetched"))
+        {
             lacks_margins[usize::from(shared.metric)] = true;
         }
         Self {
@@ -179,25 +220,48 @@ impl MetricTable {
         let shared = all.shared.get(usize::from(all.shared_of[cell]))?;
         Some(Estimate {
             figures: all.figures(shared, figure(all.values[cell]), figure(all.moes[cell])),
-            validation_status: all.words.text(all.validation_statuses[cell]).unwrap_or_default(),
+            validation_status: all
+                .words
+                .text(all.validation_statuses[cell])
+                .unwrap_or_default(),
             descriptor: &all.descriptors[usize::from(shared.descriptor)],
             origin: &self.origins[usize::from(shared.descriptor)],
         })
     }
 
-    /// Writes the members of the metric's object of an area, with the pieces of its record's id; whether there is an estimate.
+    /// Writes the members of the metric's object of an area, with the pieces of its record's id;
+    /// whether there is an estimate.
     pub fn write(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
-        let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else { return false };
-        text.write(json, figure(all.values[cell]), figure(all.moes[cell]), record_id);
+        let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else {
+            return false;
+        };
+        text.write(
+            json,
+            figure(all.values[cell]),
+            figure(all.moes[cell]),
+            record_id,
+        );
         true
     }
 
     /// Writes the provenance of the metric of an area; whether there is an estimate.
-    pub fn write_provenance(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
+    pub fn write_provenance(
+        &self,
+        json: &mut Json,
+        area: usize,
+        metric: usize,
+        record_id: &[&str],
+    ) -> bool {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
-        let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else { return false };
-        text.write_provenance(json, verdict(all.words.text(all.validation_statuses[cell]) == Some("passed")), record_id);
+        let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else {
+            return false;
+        };
+        text.write_provenance(
+            json,
+            verdict(all.words.text(all.validation_statuses[cell]) == Some("passed")),
+            record_id,
+        );
         true
     }
 
@@ -214,7 +278,11 @@ impl MetricTable {
 
 /// What is said of validation where all or not all records have passed without a warning.
 pub fn verdict(are_passed: bool) -> &'static str {
-    if are_passed { "passed" } else { "passed_with_warnings" }
+    if are_passed {
+        "passed"
+    } else {
+        "passed_with_warnings"
+    }
 }
 
 fn figure(tenths: i64) -> Option<i64> {

@@ -44,15 +44,26 @@ const ADDED: &str = "moe_approximate?";
 /// Reads one part. `area_column` holds the codes; `metric_keys` give the order of the cells.
 ///
 /// # Errors
-/// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric that the contract does not.
-pub fn read(area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Estimates> {
+/// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric
+/// that the contract does not.
+pub fn read(
+    area_column: &str,
+    metric_keys: &[String],
+    part: &Part,
+    bytes: Bytes,
+) -> Result<Estimates> {
     let columns = [EstimateColumns::COLUMNS, &[area_column, ADDED]].concat();
     let mut made = Builder::new(metric_keys);
-    Table::each(bytes.clone(), &columns, &part.path, |piece| made.add(piece, area_column, &part.path))?;
+    Table::each(bytes.clone(), &columns, &part.path, |piece| {
+        made.add(piece, area_column, &part.path)
+    })?;
     let sources = first_sources(part, bytes, &made.first_rows)?;
     let mut estimates = made.finish(sources);
     if estimates.vintage_year.is_none() {
-        *estimates.vintage_year = part.partition.get("vintage_year").and_then(|year| year.parse().ok());
+        *estimates.vintage_year = part
+            .partition
+            .get("vintage_year")
+            .and_then(|year| year.parse().ok());
     }
     Ok(estimates)
 }
@@ -66,7 +77,12 @@ struct Cell {
     validation_status: u16,
 }
 
-const EMPTY: Cell = Cell { value: NONE, moe: NONE, shared: ABSENT, validation_status: 0 };
+const EMPTY: Cell = Cell {
+    value: NONE,
+    moe: NONE,
+    shared: ABSENT,
+    validation_status: 0,
+};
 
 /// What was read of a part so far.
 struct Builder<'a> {
@@ -85,9 +101,16 @@ impl<'a> Builder<'a> {
     fn new(metric_keys: &'a [String]) -> Self {
         Self {
             metric_keys,
-            positions: metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect(),
+            positions: metric_keys
+                .iter()
+                .enumerate()
+                .map(|(index, key)| (key.as_str(), index))
+                .collect(),
             rows: 0,
-            estimates: Estimates { usual: Small(vec![None; metric_keys.len()]), ..Estimates::default() },
+            estimates: Estimates {
+                usual: Small(vec![None; metric_keys.len()]),
+                ..Estimates::default()
+            },
             cells: Vec::new(),
             shared: Numbers::default(),
             first_rows: Vec::new(),
@@ -96,27 +119,66 @@ impl<'a> Builder<'a> {
 
     /// Adds the rows of a piece.
     fn add(&mut self, table: &Table, area_column: &str, place: &str) -> Result<()> {
-        let (areas, approximate, columns) = (table.texts(area_column)?, table.decimals("moe_approximate").ok(), EstimateColumns::open(table)?);
-        if [&columns.value, &columns.bound, &columns.moe].iter().any(|figures| figures.scale() != 1) {
-            return Err(Error::store(format!("{place}: estimates are expected in tenths")));
+        let (areas, approximate, columns) = (
+            table.texts(area_column)?,
+            table.decimals("moe_approximate").ok(),
+            EstimateColumns::open(table)?,
+        );
+        if [&columns.value, &columns.bound, &columns.moe]
+            .iter()
+            .any(|figures| figures.scale() != 1)
+        {
+            return Err(Error::store(format!(
+                "{place}: estimates are expected in tenths"
+            )));
         }
-        let Self { metric_keys, positions, estimates, cells, shared: all_shared, first_rows, .. } = self;
+        let Self {
+            metric_keys,
+            positions,
+            estimates,
+            cells,
+            shared: all_shared,
+            first_rows,
+            ..
+        } = self;
         if estimates.vintage_year.is_none() && table.rows() > 0 {
             *estimates.vintage_year = Some(columns.vintage_year.value(0));
         }
         let metric_count = metric_keys.len();
         for row in 0..table.rows() {
-            if estimates.codes.push(areas.at(row)).context(|| place.to_owned())? {
+            if estimates
+                .codes
+                .push(areas.at(row))
+                .context(|| place.to_owned())?
+            {
                 // `ZCTA5` is the Bureau's name of the kind, in every name of the survey.
-                estimates.names.push(&columns.area_name.get(row).unwrap_or_default().replacen("ZCTA5 ", "ZCTA ", 1))?;
+                estimates.names.push(
+                    &columns
+                        .area_name
+                        .get(row)
+                        .unwrap_or_default()
+                        .replacen("ZCTA5 ", "ZCTA ", 1),
+                )?;
                 cells.resize(estimates.codes.len() * metric_count, EMPTY);
             }
-            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", columns.metric.at(row)));
+            let unknown = || {
+                Error::contract(format!(
+                    "{place}: metric `{}` is not in the contract",
+                    columns.metric.at(row)
+                ))
+            };
             let position = *positions.get(columns.metric.at(row)).ok_or_else(unknown)?;
             let descriptor = match estimates.usual[position] {
-                Some(number) if columns.is_like(row, &estimates.descriptors[usize::from(number)]) => number,
+                Some(number)
+                    if columns.is_like(row, &estimates.descriptors[usize::from(number)]) =>
+                {
+                    number
+                }
                 _ => {
-                    let known = estimates.descriptors.iter().position(|descriptor| columns.is_like(row, descriptor));
+                    let known = estimates
+                        .descriptors
+                        .iter()
+                        .position(|descriptor| columns.is_like(row, descriptor));
                     numbered(known.unwrap_or_else(|| {
                         estimates.descriptors.push(columns.descriptor(row));
                         first_rows.push(self.rows + row);
@@ -125,8 +187,18 @@ impl<'a> Builder<'a> {
                 }
             };
             estimates.usual[position].get_or_insert(descriptor);
-            let decimal = |array: &Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
-            let warning_list = if columns.warnings.at(row).len() == 0 { None } else { Some(columns.warnings.at(row).collect::<Vec<_>>().join(",")) };
+            let decimal = |array: &Decimal128Array| {
+                if array.is_null(row) {
+                    NONE
+                } else {
+                    array.value(row) as i64
+                }
+            };
+            let warning_list = if columns.warnings.at(row).len() == 0 {
+                None
+            } else {
+                Some(columns.warnings.at(row).collect::<Vec<_>>().join(","))
+            };
             let words = &mut estimates.words;
             let shared = all_shared.number(Shared {
                 metric: numbered(position)?,
@@ -138,8 +210,15 @@ impl<'a> Builder<'a> {
                 warnings: words.number(warning_list.as_deref())?,
             })?;
             cells[(estimates.codes.len() - 1) * metric_count + position] = Cell {
-                value: decimal(if columns.bound_type.get(row).is_some() { &columns.bound } else { &columns.value }),
-                moe: approximate.as_ref().filter(|_| columns.is_derived.value(row)).map_or_else(|| decimal(&columns.moe), decimal),
+                value: decimal(if columns.bound_type.get(row).is_some() {
+                    &columns.bound
+                } else {
+                    &columns.value
+                }),
+                moe: approximate
+                    .as_ref()
+                    .filter(|_| columns.is_derived.value(row))
+                    .map_or_else(|| decimal(&columns.moe), decimal),
                 shared,
                 validation_status: words.number(columns.validation_status.get(row))?,
             };
@@ -149,7 +228,12 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(self, sources: Vec<Option<FirstSource>>) -> Estimates {
-        let Self { estimates, cells, shared, .. } = self;
+        let Self {
+            estimates,
+            cells,
+            shared,
+            ..
+        } = self;
         Estimates {
             values: column(&cells, |cell| cell.value),
             moes: column(&cells, |cell| cell.moe),
@@ -212,7 +296,9 @@ impl EstimateColumns {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, BooleanArray, Decimal128Array, Int32Array, ListArray, RecordBatch, StringArray};
+    use arrow::array::{
+        ArrayRef, BooleanArray, Decimal128Array, Int32Array, ListArray, RecordBatch, StringArray,
+    };
     use arrow::datatypes::Int32Type;
     use bytes::Bytes;
     use parquet::arrow::ArrowWriter;
@@ -229,42 +315,130 @@ mod tests {
 
     fn part() -> Bytes {
         let rows = 0..ROWS;
-        let texts = |text: &dyn Fn(usize) -> Option<String>| Arc::new(rows.clone().map(text).collect::<StringArray>()) as ArrayRef;
+        let texts = |text: &dyn Fn(usize) -> Option<String>| {
+            Arc::new(rows.clone().map(text).collect::<StringArray>()) as ArrayRef
+        };
         let decimals = |number: &dyn Fn(usize) -> Option<i128>| {
             let cells = rows.clone().map(number).collect::<Decimal128Array>();
             Arc::new(cells.with_precision_and_scale(12, 1).unwrap()) as ArrayRef
         };
         let lists = |texts: &dyn Fn(usize) -> Vec<&'static str>| {
             let values: StringArray = rows.clone().flat_map(texts).map(Some).collect();
-            let lengths =
-                ListArray::from_iter_primitive::<Int32Type, _, _>(rows.clone().map(|row| Some(texts(row).iter().map(|_| None::<i32>).collect::<Vec<_>>())));
-            let field = Arc::new(arrow::datatypes::Field::new_list_field(arrow::datatypes::DataType::Utf8, true));
-            Arc::new(ListArray::new(field, lengths.offsets().clone(), Arc::new(values), None)) as ArrayRef
+            let lengths = ListArray::from_iter_primitive::<Int32Type, _, _>(
+                rows.clone()
+                    .map(|row| Some(texts(row).iter().map(|_| None::<i32>).collect::<Vec<_>>())),
+            );
+            let field = Arc::new(arrow::datatypes::Field::new_list_field(
+                arrow::datatypes::DataType::Utf8,
+                true,
+            ));
+            Arc::new(ListArray::new(
+                field,
+                lengths.offsets().clone(),
+                Arc::new(values),
+                None,
+            )) as ArrayRef
         };
         let area = |row: usize| row / KEYS.len();
         let columns = [
-            ("vintage_year", Arc::new(Int32Array::from(vec![2023; ROWS])) as ArrayRef),
-            ("area_name", texts(&|row| (area(row) % 3 > 0).then(|| format!("Area {}", area(row))))),
-            ("metric", texts(&|row| Some(KEYS[row % KEYS.len()].to_owned()))),
-            ("unit", texts(&|row| Some(if row % 2 == 0 { "persons" } else { "years" }.to_owned()))),
-            ("value", decimals(&|row| (row % 11 > 0).then_some(row as i128))),
-            ("bound", decimals(&|row| (row % 1_000 == 7).then_some(row as i128 + 3))),
-            ("bound_type", texts(&|row| (row % 1_000 == 7).then(|| "at_least".to_owned()))),
-            ("moe", decimals(&|row| (row % 5 > 0).then_some(row as i128 + 1))),
-            ("moe_status", texts(&|row| Some(format!("status {}", row / 9_000)))),
-            ("qualifier", texts(&|row| (row % 1_000 == 7).then(|| "controlled".to_owned()))),
-            ("null_reason", texts(&|row| (row % 11 == 0).then(|| "suppressed".to_owned()))),
+            (
+                "vintage_year",
+                Arc::new(Int32Array::from(vec![2023; ROWS])) as ArrayRef,
+            ),
+            (
+                "area_name",
+                texts(&|row| (area(row) % 3 > 0).then(|| format!("Area {}", area(row)))),
+            ),
+            (
+                "metric",
+                texts(&|row| Some(KEYS[row % KEYS.len()].to_owned())),
+            ),
+            (
+                "unit",
+                texts(&|row| Some(if row % 2 == 0 { "persons" } else { "years" }.to_owned())),
+            ),
+            (
+                "value",
+                decimals(&|row| (row % 11 > 0).then_some(row as i128)),
+            ),
+            (
+                "bound",
+                decimals(&|row| (row % 1_000 == 7).then_some(row as i128 + 3)),
+            ),
+            (
+                "bound_type",
+                texts(&|row| (row % 1_000 == 7).then(|| "at_least".to_owned())),
+            ),
+            (
+                "moe",
+                decimals(&|row| (row % 5 > 0).then_some(row as i128 + 1)),
+            ),
+            (
+                "moe_status",
+                texts(&|row| Some(format!("status {}", row / 9_000))),
+            ),
+            (
+                "qualifier",
+                texts(&|row| (row % 1_000 == 7).then(|| "controlled".to_owned())),
+            ),
+            (
+                "null_reason",
+                texts(&|row| (row % 11 == 0).then(|| "suppressed".to_owned())),
+            ),
             ("universe", texts(&|_| Some("Total population".to_owned()))),
-            ("table_id", texts(&|row| Some(if row == LATE { "B99".to_owned() } else { format!("B0{}", row % KEYS.len()) }))),
-            ("variables", lists(&|row| if row % KEYS.len() == 3 { vec!["x", "y"] } else { vec!["x"] })),
-            ("moe_variable", texts(&|row| (row % KEYS.len() > 1).then(|| "m".to_owned()))),
-            ("is_derived", Arc::new(rows.clone().map(|row| Some(row % KEYS.len() == 3)).collect::<BooleanArray>()) as ArrayRef),
+            (
+                "table_id",
+                texts(&|row| {
+                    Some(if row == LATE {
+                        "B99".to_owned()
+                    } else {
+                        format!("B0{}", row % KEYS.len())
+                    })
+                }),
+            ),
+            (
+                "variables",
+                lists(&|row| {
+                    if row % KEYS.len() == 3 {
+                        vec!["x", "y"]
+                    } else {
+                        vec!["x"]
+                    }
+                }),
+            ),
+            (
+                "moe_variable",
+                texts(&|row| (row % KEYS.len() > 1).then(|| "m".to_owned())),
+            ),
+            (
+                "is_derived",
+                Arc::new(
+                    rows.clone()
+                        .map(|row| Some(row % KEYS.len() == 3))
+                        .collect::<BooleanArray>(),
+                ) as ArrayRef,
+            ),
             ("moe_approximate", decimals(&|row| Some(row as i128 + 2))),
             ("zcta", texts(&|row| Some(format!("{:05}", area(row))))),
-            ("validation_status", texts(&|row| Some(if row > 30_000 { "warned" } else { "passed" }.to_owned()))),
-            ("warnings", lists(&|row| if row > 30_000 { vec!["late"] } else { Vec::new() })),
+            (
+                "validation_status",
+                texts(&|row| Some(if row > 30_000 { "warned" } else { "passed" }.to_owned())),
+            ),
+            (
+                "warnings",
+                lists(&|row| {
+                    if row > 30_000 {
+                        vec!["late"]
+                    } else {
+                        Vec::new()
+                    }
+                }),
+            ),
         ];
-        let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, cells)| (name, cells, true))).unwrap();
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|(name, cells)| (name, cells, true)),
+        )
+        .unwrap();
         let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
         writer.into_inner().unwrap().into()
@@ -286,18 +460,48 @@ mod tests {
         let first_rows = made.first_rows.clone();
         let estimates = made.finish(Vec::new());
         assert_eq!(*estimates.vintage_year, Some(2023));
-        let Estimates { codes, names, values, moes, shared_of, validation_statuses, shared, usual, descriptors, words, .. } = &estimates;
-        let areas: Vec<(String, &str)> = (0..codes.len()).map(|area| (codes.at(area), names.get(area))).collect();
+        let Estimates {
+            codes,
+            names,
+            values,
+            moes,
+            shared_of,
+            validation_statuses,
+            shared,
+            usual,
+            descriptors,
+            words,
+            ..
+        } = &estimates;
+        let areas: Vec<(String, &str)> = (0..codes.len())
+            .map(|area| (codes.at(area), names.get(area)))
+            .collect();
         let cells = (&**values, &**moes, &**shared_of, &**validation_statuses);
-        let words: Vec<Option<&str>> = (0..=words.len() as u16).map(|number| words.text(number)).collect();
-        (format!("{:?}", (areas, cells, &**shared, &**usual, &**descriptors, words)), first_rows, pieces)
+        let words: Vec<Option<&str>> = (0..=words.len() as u16)
+            .map(|number| words.text(number))
+            .collect();
+        (
+            format!(
+                "{:?}",
+                (areas, cells, &**shared, &**usual, &**descriptors, words)
+            ),
+            first_rows,
+            pieces,
+        )
     }
 
     #[test]
     fn a_part_in_pieces_is_what_it_is_as_a_whole() {
         let (whole, first_rows, one) = read(false);
         // By metric and unit; of a metric every second row is in persons.
-        assert_eq!((first_rows.len(), first_rows.iter().position(|row| *row == LATE), one), (2 * KEYS.len() + 1, Some(2 * KEYS.len()), 1));
+        assert_eq!(
+            (
+                first_rows.len(),
+                first_rows.iter().position(|row| *row == LATE),
+                one
+            ),
+            (2 * KEYS.len() + 1, Some(2 * KEYS.len()), 1)
+        );
         let (in_pieces, first_in_pieces, pieces) = read(true);
         assert!(pieces > 2, "{pieces}");
         assert_eq!(first_in_pieces, first_rows);

@@ -19,7 +19,11 @@ pub struct Vintage {
 
 impl Vintage {
     pub fn of(year: i32) -> Self {
-        Self { survey: "ACS 5-year estimates", period: format!("{}-{year}", year - 4), year }
+        Self {
+            survey: "ACS 5-year estimates",
+            period: format!("{}-{year}", year - 4),
+            year,
+        }
     }
 }
 
@@ -60,9 +64,28 @@ impl<'a, N> Figures<'a, N> {
 
     /// With each figure in another form.
     pub fn map<M>(self, form: impl Fn(N) -> M) -> Figures<'a, M> {
-        let Self { value, bound, bound_type, moe, moe_approximate, moe_status, qualifier, null_reason } = self;
-        let [value, bound, moe, moe_approximate] = [value, bound, moe, moe_approximate].map(|figure| figure.map(&form));
-        Figures { value, bound, bound_type, moe, moe_approximate, moe_status, qualifier, null_reason }
+        let Self {
+            value,
+            bound,
+            bound_type,
+            moe,
+            moe_approximate,
+            moe_status,
+            qualifier,
+            null_reason,
+        } = self;
+        let [value, bound, moe, moe_approximate] =
+            [value, bound, moe, moe_approximate].map(|figure| figure.map(&form));
+        Figures {
+            value,
+            bound,
+            bound_type,
+            moe,
+            moe_approximate,
+            moe_status,
+            qualifier,
+            null_reason,
+        }
     }
 }
 
@@ -70,7 +93,8 @@ impl<'a, N> Figures<'a, N> {
 pub struct AreaFigures<'a> {
     #[serde(flatten)]
     pub figures: Figures<'a, Fixed>,
-    /// Record of the figure, for `/v1/provenance/{record_id}`; null if the survey has no estimate for the area.
+    /// Record of the figure, for `/v1/provenance/{record_id}`; null if the survey has no estimate
+    /// for the area.
     pub record_id: Option<String>,
 }
 
@@ -87,11 +111,13 @@ pub struct Metric<'a> {
     pub universe: Option<&'a str>,
     /// Survey table and variables of the figure; null if the survey has no estimate for the area.
     pub source: Option<Source<'a>>,
-    /// Record of the figure, for `/v1/provenance/{record_id}`; null if the survey has no estimate for the area.
+    /// Record of the figure, for `/v1/provenance/{record_id}`; null if the survey has no estimate
+    /// for the area.
     pub record_id: Option<Text<'static, String>>,
     #[schemars(extend("$field" = "geo.zcta_metric/warnings"))]
     pub warnings: Vec<&'a str>,
-    /// Record and publisher's file of the figure; of the area if the survey has no estimate for it. Only in answers about one area.
+    /// Record and publisher's file of the figure; of the area if the survey has no estimate for it.
+    /// Only in answers about one area.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Provenance<'a>")]
     pub provenance: Option<Provenance<'a>>,

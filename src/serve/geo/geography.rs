@@ -1,5 +1,5 @@
-//! The geography objects of areas, for ZCTAs as JSON text that is made once when a release is loaded: each stands in many answers, and is made of cells of a
-//! dozen columns.
+//! The geography objects of areas, for ZCTAs as JSON text that is made once when a release is
+//! loaded: each stands in many answers, and is made of cells of a dozen columns.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,9 +31,11 @@ pub struct Geography<'a> {
     pub of_zcta: Option<CountyOfZcta<'a>>,
     #[schemars(extend("$field" = "geo.geography/primary_state_code", "nullable" = true))]
     pub primary_state_code: Option<&'a str>,
-    /// The Bureau's internal point of the area, in degrees; null if the release has no point for it.
+    /// The Bureau's internal point of the area, in degrees; null if the release has no point for
+    /// it.
     pub internal_point: Option<InternalPoint>,
-    /// Record of the area in `geo.geography` or `geo.county`; null if the release has no such record.
+    /// Record of the area in `geo.geography` or `geo.county`; null if the release has no such
+    /// record.
     pub record_id: Option<&'a str>,
 }
 
@@ -68,14 +70,22 @@ pub struct GeographyTexts {
 
 impl GeographyTexts {
     /// Of so many rows.
-    pub fn new<'a>(rows: usize, vintage_year: i32, geography: impl Fn(usize) -> Geography<'a>) -> Self {
+    pub fn new<'a>(
+        rows: usize,
+        vintage_year: i32,
+        geography: impl Fn(usize) -> Geography<'a>,
+    ) -> Self {
         let (mut borders, mut text) = (vec![0], String::new());
         for row in 0..rows {
             text.push_str(Text::of(&geography(row)).as_str());
             borders.push(text.len());
         }
         text.shrink_to_fit();
-        Self { borders, text, vintage_year }
+        Self {
+            borders,
+            text,
+            vintage_year,
+        }
     }
 
     pub fn of(&self, row: usize) -> &str {

@@ -25,22 +25,31 @@ pub const QUARANTINED: &str = "quarantined";
 const METRIC_KEYS: Kind = Kind::OneOf("geo.zcta_metric", "metric");
 
 /// The parameter that chooses metrics of an area.
-pub const METRIC_OF_AREA: Parameter = METRIC_KEYS.described("Comma list of metric keys; all twelve when absent.");
+pub const METRIC_OF_AREA: Parameter =
+    METRIC_KEYS.described("Comma list of metric keys; all twelve when absent.");
 /// The parameter that chooses metrics of the areas in a list.
-pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described("Comma list of metrics whose values and margins of error each area has; none when absent.");
+pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described(
+    "Comma list of metrics whose values and margins of error each area has; none when absent.",
+);
 
 /// The metrics that a request names, in its order and as positions in the release's order.
 pub fn asked_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
-    keys.iter().filter_map(|key| geo.metric_keys.iter().position(|known| known == key)).collect()
+    keys.iter()
+        .filter_map(|key| geo.metric_keys.iter().position(|known| known == key))
+        .collect()
 }
 
 /// The metrics of an answer about one area: those that the request names, else all.
 pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
-    if keys.is_empty() { (0..geo.metric_keys.len()).collect() } else { asked_metrics(geo, keys) }
+    if keys.is_empty() {
+        (0..geo.metric_keys.len()).collect()
+    } else {
+        asked_metrics(geo, keys)
+    }
 }
 
-/// The metrics in the order of a page: how many, how old, how they live, what they have; with their units, for vintages in which no area has the metric, and what
-/// they are.
+/// The metrics in the order of a page: how many, how old, how they live, what they have; with their
+/// units, for vintages in which no area has the metric, and what they are.
 #[rustfmt::skip]
 pub const METRICS: [(&str, &str, &str); 12] = [
     ("population", "persons", "Number of people in the area."),
@@ -58,10 +67,20 @@ pub const METRICS: [(&str, &str, &str); 12] = [
 ];
 
 /// Unit and universe of a metric, whether or not the area has it.
-pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -> (&'a str, Option<&'a str>) {
+pub fn unit_and_universe<'a>(
+    table: &'a MetricTable,
+    key: &str,
+    metric: usize,
+) -> (&'a str, Option<&'a str>) {
     match table.usual(metric) {
         Some(usual) => (usual.unit.as_str(), Some(usual.universe.as_str())),
-        None => (METRICS.iter().find(|(known, ..)| *known == key).map_or("", |(_, unit, _)| unit), None),
+        None => (
+            METRICS
+                .iter()
+                .find(|(known, ..)| *known == key)
+                .map_or("", |(_, unit, _)| unit),
+            None,
+        ),
     }
 }
 
@@ -91,12 +110,17 @@ impl JsonSchema for ChosenFigures<'_> {
     }
 }
 
-/// An estimate in a few words: value and margin as the publisher prints them, the phrase of an open-ended median, or why there is none.
+/// An estimate in a few words: value and margin as the publisher prints them, the phrase of an
+/// open-ended median, or why there is none.
 pub fn told(estimate: &Estimate<'_>) -> String {
     let unit = estimate.descriptor.unit.as_str();
     let figure = |tenths: i64| Text::of(&printed(tenths, unit)).as_str().to_owned();
     let figures = &estimate.figures;
-    match (figures.value, figures.moe.or(figures.moe_approximate), figures.qualifier) {
+    match (
+        figures.value,
+        figures.moe.or(figures.moe_approximate),
+        figures.qualifier,
+    ) {
         (Some(value), Some(margin), _) => format!("{} ± {} {unit}", figure(value), figure(margin)),
         (Some(value), None, _) => format!("{} {unit}", figure(value)),
         (None, _, Some(qualifier)) => format!("{qualifier} {unit}"),
@@ -117,23 +141,41 @@ impl<'a> Area<'a> {
             Some(estimate) => (estimate.figures, Some(self.record_id(key))),
             None => (Figures::none(self.missing_reason()), None),
         };
-        AreaFigures { figures: figures.map(|tenths| printed(tenths, unit)), record_id }
+        AreaFigures {
+            figures: figures.map(|tenths| printed(tenths, unit)),
+            record_id,
+        }
     }
 
     /// The figures of some metrics by their keys.
     pub fn chosen(&self, geo: &Geo<'a>, metrics: &[usize]) -> ChosenFigures<'a> {
         let keys = geo.metric_keys;
-        ChosenFigures(Members(metrics.iter().map(|&metric| (keys[metric].as_str(), self.figures(&keys[metric], metric))).collect()))
+        ChosenFigures(Members(
+            metrics
+                .iter()
+                .map(|&metric| (keys[metric].as_str(), self.figures(&keys[metric], metric)))
+                .collect(),
+        ))
     }
 
     /// Why an area has no estimate record.
     fn missing_reason(&self) -> &'static str {
-        if self.area.is_some() { QUARANTINED } else { NOT_IN_SURVEY }
+        if self.area.is_some() {
+            QUARANTINED
+        } else {
+            NOT_IN_SURVEY
+        }
     }
 
-    /// Metric objects by their keys, each with its provenance and what `write` adds. They are written from text that was made when the release was loaded:
-    /// figures aside, it is the same for thousands of areas.
-    pub fn metrics(&self, release: &'a Release, metrics: &[usize], write: impl Fn(&mut Json, &str, usize)) -> Metrics<'a> {
+    /// Metric objects by their keys, each with its provenance and what `write` adds. They are
+    /// written from text that was made when the release was loaded: figures aside, it is the same
+    /// for thousands of areas.
+    pub fn metrics(
+        &self,
+        release: &'a Release,
+        metrics: &[usize],
+        write: impl Fn(&mut Json, &str, usize),
+    ) -> Metrics<'a> {
         let keys = Geo::of(release).metric_keys;
         Metrics(Text::written(|json| {
             json.object(|json| {
@@ -141,8 +183,16 @@ impl<'a> Area<'a> {
                     let key = &keys[metric];
                     json.key(key).object(|json| {
                         self.write_metric(json, key, metric);
-                        if !self.area.is_some_and(|area| self.table.write_provenance(json, area, metric, &self.record_id_pieces(key))) {
-                            json.key("provenance").value(&self.provenance(release, &[metric]));
+                        if !self.area.is_some_and(|area| {
+                            self.table.write_provenance(
+                                json,
+                                area,
+                                metric,
+                                &self.record_id_pieces(key),
+                            )
+                        }) {
+                            json.key("provenance")
+                                .value(&self.provenance(release, &[metric]));
                         }
                         write(json, key, metric);
                     });
@@ -153,7 +203,10 @@ impl<'a> Area<'a> {
 
     /// Writes the members of a metric object.
     pub fn write_metric(&self, json: &mut Json, key: &str, metric: usize) {
-        if self.area.is_some_and(|area| self.table.write(json, area, metric, &self.record_id_pieces(key))) {
+        if self.area.is_some_and(|area| {
+            self.table
+                .write(json, area, metric, &self.record_id_pieces(key))
+        }) {
             return;
         }
         let (unit, universe) = unit_and_universe(self.table, key, metric);
@@ -176,26 +229,49 @@ impl<'a> Area<'a> {
     }
 
     fn record_id_pieces<'r>(&'r self, key: &'r str) -> [&'r str; 7] {
-        [self.kind.metric_dataset(), ":", &self.table.vintage_text, ":", self.code, ":", key]
+        [
+            self.kind.metric_dataset(),
+            ":",
+            &self.table.vintage_text,
+            ":",
+            self.code,
+            ":",
+            key,
+        ]
     }
 
     /// The provenance of the area's geography; none where the release has no record of it.
     pub fn geography_provenance(&self) -> Option<Provenance<'a>> {
         let (places, row) = self.place?;
-        Some(places.origin.as_ref()?.provenance(places.validation_statuses.at(row), places.record_ids.at(row)))
+        Some(places.origin.as_ref()?.provenance(
+            places.validation_statuses.at(row),
+            places.record_ids.at(row),
+        ))
     }
 
-    /// The provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside the survey those of its geography.
+    /// The provenance of an answer: the file and record of its first metric, the worst verdict of
+    /// all; for an area outside the survey those of its geography.
     pub fn provenance(&self, release: &'a Release, metrics: &[usize]) -> Provenance<'a> {
-        let mut estimates = metrics.iter().filter_map(|&metric| Some((metric, self.estimate(metric)?)));
+        let mut estimates = metrics
+            .iter()
+            .filter_map(|&metric| Some((metric, self.estimate(metric)?)));
         let Some((metric, estimate)) = estimates.next() else {
             return self.geography_provenance().unwrap_or_else(|| {
                 let dataset = self.kind.metric_dataset();
                 let record_id = [dataset, &self.table.vintage_text, self.code].join(":");
-                Provenance::new((dataset, schema_version(&release.manifest, dataset)), ("", None), verdict(true), record_id)
+                Provenance::new(
+                    (dataset, schema_version(&release.manifest, dataset)),
+                    ("", None),
+                    verdict(true),
+                    record_id,
+                )
             });
         };
-        let are_passed = estimate.validation_status == "passed" && estimates.all(|(_, estimate)| estimate.validation_status == "passed");
-        estimate.origin.provenance(verdict(are_passed), self.record_id(&Geo::of(release).metric_keys[metric]))
+        let are_passed = estimate.validation_status == "passed"
+            && estimates.all(|(_, estimate)| estimate.validation_status == "passed");
+        estimate.origin.provenance(
+            verdict(are_passed),
+            self.record_id(&Geo::of(release).metric_keys[metric]),
+        )
     }
 }

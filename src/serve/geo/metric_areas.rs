@@ -1,4 +1,5 @@
-//! Answers `GET metrics/{metric}`: one metric of all areas of a kind, in the order of its values or of the areas' codes.
+//! Answers `GET metrics/{metric}`: one metric of all areas of a kind, in the order of its values or
+//! of the areas' codes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -43,14 +44,17 @@ query! {
     pub struct Parameters<'a> {
         /// Kind of area.
         geography_type: &'a str = Kind::Word(&["zcta", "county"]).or("zcta"),
-        /// Only these areas, by a comma list of at most 100 codes of the kind in `geography_type`; ranks are then those among them. Areas that the survey does
-        /// not cover come last.
+        /// Only these areas, by a comma list of at most 100 codes of the kind in `geography_type`;
+        /// ranks are then those among them. Areas that the survey does not cover come last.
         areas: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the code of an area, five digits" }).items(1, 100),
-        /// Only areas of this state, by postal code or name; ranks are then those among them. Another text is refused.
+        /// Only areas of this state, by postal code or name; ranks are then those among them.
+        /// Another text is refused.
         state: Option<&'a str> = Kind::State,
         vintage: Option<i64> = VINTAGE,
-        /// `value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the ranks of `value_desc`. An open-ended median is ranked by its
-        /// bound, above an equal value if `at_least` and below it if `at_most`. By value, areas without value and bound come last.
+        /// `value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the
+        /// ranks of `value_desc`. An open-ended median is ranked by its bound, above an equal value
+        /// if `at_least` and below it if `at_most`. By value, areas without value and bound come
+        /// last.
         sort: &'a str = Kind::Word(&[DESCENDING, ASCENDING, "id"]).or(DESCENDING),
         include: Option<&'a str> = INCLUDE, limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("areas"), ..RELEASE, ..AS_OF,
@@ -81,8 +85,9 @@ struct MetricAreas<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MetricAreasArea")]
 struct RankedArea<'a> {
-    /// Equal values share a rank. An open-ended median is ranked by its bound, above an equal value if `at_least` and below it if `at_most`; those with one
-    /// bound share a rank. Null for an area with neither value nor bound, which comes last when areas are sorted by value.
+    /// Equal values share a rank. An open-ended median is ranked by its bound, above an equal value
+    /// if `at_least` and below it if `at_most`; those with one bound share a rank. Null for an area
+    /// with neither value nor bound, which comes last when areas are sorted by value.
     #[schemars(extend("minimum" = 1))]
     rank: Option<i64>,
     /// Five digits: the ZCTA code, or the FIPS code of the county.
@@ -90,7 +95,8 @@ struct RankedArea<'a> {
     id: &'a str,
     /// Display name of the area.
     name: &'a str,
-    /// State of the county, or of the ZCTA's primary county, as a postal code; null if it is not known.
+    /// State of the county, or of the ZCTA's primary county, as a postal code; null if it is not
+    /// known.
     #[schemars(extend("pattern" = "^[A-Z]{2}$"))]
     state_code: Option<&'a str>,
     #[serde(flatten)]
@@ -107,67 +113,137 @@ const ASCENDING: &str = "value_asc";
 /// An area of the table and its rank; none without value and bound.
 type Ranked = (usize, Option<usize>);
 
-/// What areas are ranked by: a value or a bound, then whether it is an upper bound (-1), a value (0) or a lower bound (1).
+/// What areas are ranked by: a value or a bound, then whether it is an upper bound (-1), a value
+/// (0) or a lower bound (1).
 type RankKey = (i64, i8);
 
 /// Answers `GET metrics/{metric}`.
 ///
 /// # Errors
-/// `invalid_parameter`, when metric or state are none; `not_found`, when one of `areas` is none; `coverage_unavailable`, when the vintage or the whole
-/// dataset is missing; `invalid_cursor`.
+/// `invalid_parameter`, when metric or state are none; `not_found`, when one of `areas` is none;
+/// `coverage_unavailable`, when the vintage or the whole dataset is missing; `invalid_cursor`.
 pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let (geo, key) = (Geo::of(call.release), call.path_value("metric"));
-    let metric = geo.metric_keys.iter().position(|known| known == key).ok_or_else(|| {
-        let (known, shown): (Vec<&str>, String) = (geo.metric_keys.iter().map(String::as_str).collect(), key.chars().take(64).collect());
-        Problem::of_field(Code::InvalidParameter, "metric", format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known)))
-    })?;
-    let kind = if query.geography_type == "county" { AreaKind::County } else { AreaKind::Zcta };
+    let metric = geo
+        .metric_keys
+        .iter()
+        .position(|known| known == key)
+        .ok_or_else(|| {
+            let (known, shown): (Vec<&str>, String) = (
+                geo.metric_keys.iter().map(String::as_str).collect(),
+                key.chars().take(64).collect(),
+            );
+            Problem::of_field(
+                Code::InvalidParameter,
+                "metric",
+                format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known)),
+            )
+        })?;
+    let kind = if query.geography_type == "county" {
+        AreaKind::County
+    } else {
+        AreaKind::Zcta
+    };
     let table = vintage(kind.metric_tables(&geo), query.vintage, kind)?;
     let state = query.state.map(state_of).transpose()?;
     let places = kind.places(&geo);
     let is_in_state = |area: Area<'_>| state.is_none_or(|state| state_code(area) == Some(state));
     let sort = query.sort;
-    let mut named = (!query.areas.is_empty()).then(|| named(&geo, kind, table, query.areas)).transpose()?;
-    named.iter_mut().for_each(|named| named.retain(|area| is_in_state(*area)));
+    let mut named = (!query.areas.is_empty())
+        .then(|| named(&geo, kind, table, query.areas))
+        .transpose()?;
+    named
+        .iter_mut()
+        .for_each(|named| named.retain(|area| is_in_state(*area)));
     let (mut found, has_bounds) = match &named {
-        Some(named) => ranked(table, metric, named.iter().filter_map(|area| area.area), sort),
+        Some(named) => ranked(
+            table,
+            metric,
+            named.iter().filter_map(|area| area.area),
+            sort,
+        ),
         None if state.is_none() => ranked(table, metric, 0..table.areas(), sort),
-        None => ranked(table, metric, (0..table.areas()).filter(|area| is_in_state(area_of(kind, (table, places), *area, &table.code(*area)))), sort),
+        None => ranked(
+            table,
+            metric,
+            (0..table.areas()).filter(|area| {
+                is_in_state(area_of(kind, (table, places), *area, &table.code(*area)))
+            }),
+            sort,
+        ),
     };
     // Areas that the survey does not cover are numbered behind those of the table.
-    let outside: Vec<Area<'_>> = named.into_iter().flatten().filter(|area| area.area.is_none()).collect();
+    let outside: Vec<Area<'_>> = named
+        .into_iter()
+        .flatten()
+        .filter(|area| area.area.is_none())
+        .collect();
     found.extend((0..outside.len()).map(|position| (table.areas() + position, None)));
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let mut sources = query.include.map(|_| SourceTable::default());
     let (unit, universe) = unit_and_universe(table, key, metric);
     let page = paging.slice(&found);
-    let codes: Vec<Option<String>> = page.iter().map(|(number, _)| (*number < table.areas()).then(|| table.code(*number))).collect();
+    let codes: Vec<Option<String>> = page
+        .iter()
+        .map(|(number, _)| (*number < table.areas()).then(|| table.code(*number)))
+        .collect();
     let areas = page.iter().zip(&codes).map(|((number, rank), code)| {
-        let area = code.as_deref().map_or_else(|| outside[number - table.areas()], |code| area_of(kind, (table, places), *number, code));
+        let area = code.as_deref().map_or_else(
+            || outside[number - table.areas()],
+            |code| area_of(kind, (table, places), *number, code),
+        );
         RankedArea {
             rank: rank.map(|rank| rank as i64),
             id: area.code,
             name: area.name(),
             state_code: state_code(area),
             figures: area.figures(key, metric),
-            provenance: sources.as_mut().map(|sources| sources.area(&geo, &area, &[metric])),
+            provenance: sources
+                .as_mut()
+                .map(|sources| sources.area(&geo, &area, &[metric])),
         }
     });
     let areas = areas.collect();
-    json.value(&MetricAreas { metric: key, unit, universe, geography_type: kind.name(), vintage: &table.vintage, areas, provenance: sources });
-    let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
-    meta.datasets.extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
-    let scope = format!("{} areas with estimates in vintage {}", table.areas(), table.vintage_year);
-    meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope, ..Coverage::default() });
+    json.value(&MetricAreas {
+        metric: key,
+        unit,
+        universe,
+        geography_type: kind.name(),
+        vintage: &table.vintage,
+        areas,
+        provenance: sources,
+    });
+    let mut meta = Meta {
+        page: Some(paging.page_of_all(found.len())),
+        ..Meta::default()
+    };
+    meta.datasets
+        .extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
+    let scope = format!(
+        "{} areas with estimates in vintage {}",
+        table.areas(),
+        table.vintage_year
+    );
+    meta.coverage = Some(Coverage {
+        geography_type: Some(kind.name()),
+        scope,
+        ..Coverage::default()
+    });
     if kind == AreaKind::Zcta {
         add_zcta_notice(&mut meta);
     }
     let test = match kind {
-        AreaKind::Zcta => "POST /v1/geo-demographics/locations/compare tests whether a difference is significant",
-        AreaKind::County => "A difference is significant at 90 % where it is larger than the square root of the sum of the squares of the two `moe`",
+        AreaKind::Zcta => {
+            "POST /v1/geo-demographics/locations/compare tests whether a difference is significant"
+        }
+        AreaKind::County => {
+            "A difference is significant at 90 % where it is larger than the square root of the sum of the squares of the two `moe`"
+        }
     };
-    let message = format!("Ranks are those of the estimates alone: two areas whose margins of error overlap may be the other way round. {test}.");
+    let message = format!(
+        "Ranks are those of the estimates alone: two areas whose margins of error overlap may be the other way round. {test}."
+    );
     meta.notice("RANKS_IGNORE_MARGINS", message);
     if has_bounds {
         meta.notice(
@@ -183,30 +259,80 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 ///
 /// # Errors
 /// As [`Area::find`].
-fn named<'a>(geo: &Geo<'a>, kind: AreaKind, table: &MetricTable, codes: Vec<&'a str>) -> Result<Vec<Area<'a>>> {
+fn named<'a>(
+    geo: &Geo<'a>,
+    kind: AreaKind,
+    table: &MetricTable,
+    codes: Vec<&'a str>,
+) -> Result<Vec<Area<'a>>> {
     let codes: BTreeSet<&str> = codes.into_iter().collect();
-    codes.into_iter().map(|code| Area::find(geo, kind, code, Some(i64::from(table.vintage_year)), "areas")).collect()
+    codes
+        .into_iter()
+        .map(|code| {
+            Area::find(
+                geo,
+                kind,
+                code,
+                Some(i64::from(table.vintage_year)),
+                "areas",
+            )
+        })
+        .collect()
 }
 
-fn area_of<'a>(kind: AreaKind, (table, places): (&'a MetricTable, Option<&'a PlaceTable>), area: usize, code: &'a str) -> Area<'a> {
-    Area { kind, code, table, area: Some(area), place: places.and_then(|places| Some((places, places.find(code)?))) }
+fn area_of<'a>(
+    kind: AreaKind,
+    (table, places): (&'a MetricTable, Option<&'a PlaceTable>),
+    area: usize,
+    code: &'a str,
+) -> Area<'a> {
+    Area {
+        kind,
+        code,
+        table,
+        area: Some(area),
+        place: places.and_then(|places| Some((places, places.find(code)?))),
+    }
 }
 
 /// Postal code of the state that an area is in: of a ZCTA that of its primary county.
 fn state_code(area: Area<'_>) -> Option<&str> {
     let of_place = area.place.and_then(|(places, row)| places.states.get(row));
-    of_place.or_else(|| if area.kind == AreaKind::County { by_fips(area.code.get(..2)?) } else { None })
+    of_place.or_else(|| {
+        if area.kind == AreaKind::County {
+            by_fips(area.code.get(..2)?)
+        } else {
+            None
+        }
+    })
 }
 
 fn rank_key(estimate: &Estimate<'_>) -> Option<RankKey> {
     let figures = &estimate.figures;
-    let of_bound = |bound| (bound, if figures.bound_type == Some("at_least") { 1 } else { -1 });
-    figures.value.map(|value| (value, 0)).or_else(|| figures.bound.map(of_bound))
+    let of_bound = |bound| {
+        (
+            bound,
+            if figures.bound_type == Some("at_least") {
+                1
+            } else {
+                -1
+            },
+        )
+    };
+    figures
+        .value
+        .map(|value| (value, 0))
+        .or_else(|| figures.bound.map(of_bound))
 }
 
-/// Areas in the order that is asked for, those without value and bound last, and whether any has a bound. Equal keys have one rank, and as many ranks
-/// behind it are left out.
-fn ranked(table: &MetricTable, metric: usize, areas: impl Iterator<Item = usize>, sort: &str) -> (Vec<Ranked>, bool) {
+/// Areas in the order that is asked for, those without value and bound last, and whether any has a
+/// bound. Equal keys have one rank, and as many ranks behind it are left out.
+fn ranked(
+    table: &MetricTable,
+    metric: usize,
+    areas: impl Iterator<Item = usize>,
+    sort: &str,
+) -> (Vec<Ranked>, bool) {
     let (mut valued, mut others): (Vec<(RankKey, usize)>, Vec<Ranked>) = (Vec::new(), Vec::new());
     for area in areas {
         match table.estimate(area, metric).as_ref().and_then(rank_key) {

@@ -1,15 +1,17 @@
-//! The text of a metric's object around its figures. Thousands of areas share it, so that it is made once when a release is loaded: an answer about an area
-//! is mostly metrics, and copying their text takes a small part of the time that writing it member by member does.
+//! The text of a metric's object around its figures. Thousands of areas share it, so that it is
+//! made once when a release is loaded: an answer about an area is mostly metrics, and copying their
+//! text takes a small part of the time that writing it member by member does.
 
 use crate::answer::{Fixed, Text};
 use crate::geo::figures::Metric;
 use crate::json::{Json, Trim};
 
-/// What stands for a metric's figure, margin of error and record id while the text of its object is made: a JSON text of what no record has.
+/// What stands for a metric's figure, margin of error and record id while the text of its object is
+/// made: a JSON text of what no record has.
 pub const GAP: &str = r#""\u0000""#;
 
-/// The members of a metric's object as JSON text, with gaps for the value or bound, the margin of error and the record id, and those of its provenance that
-/// say where the records come from.
+/// The members of a metric's object as JSON text, with gaps for the value or bound, the margin of
+/// error and the record id, and those of its provenance that say where the records come from.
 #[derive(Debug)]
 pub struct MetricText {
     before_figure: Box<str>,
@@ -24,16 +26,37 @@ impl MetricText {
     /// Of a metric with its three gaps and its provenance.
     pub fn of(metric: &Metric<'_>) -> Self {
         let members = Text::<Metric<'_>>::written(|json| json.members(metric));
-        let (own, provenance) = members.as_str().split_once(r#","provenance":{"#).unwrap_or_default();
-        let (origin, _) = provenance.split_once(r#","validation_status""#).unwrap_or_default();
-        let mut pieces = own.split(GAP).map(|piece| piece.trim_start_matches(',').into());
+        let (own, provenance) = members
+            .as_str()
+            .split_once(r#","provenance":{"#)
+            .unwrap_or_default();
+        let (origin, _) = provenance
+            .split_once(r#","validation_status""#)
+            .unwrap_or_default();
+        let mut pieces = own
+            .split(GAP)
+            .map(|piece| piece.trim_start_matches(',').into());
         let mut next = || pieces.next().unwrap_or_default();
         let [before_figure, before_margin, before_id, after_id] = [next(), next(), next(), next()];
-        Self { before_figure, before_margin, before_id, after_id, origin: origin.into(), trim: trim_of(metric.unit) }
+        Self {
+            before_figure,
+            before_margin,
+            before_id,
+            after_id,
+            origin: origin.into(),
+            trim: trim_of(metric.unit),
+        }
     }
 
-    /// Writes the members but for the provenance, with figures in tenths, null in place of none, and the pieces of the record id.
-    pub fn write(&self, json: &mut Json, figure: Option<i64>, margin: Option<i64>, record_id: &[&str]) {
+    /// Writes the members but for the provenance, with figures in tenths, null in place of none,
+    /// and the pieces of the record id.
+    pub fn write(
+        &self,
+        json: &mut Json,
+        figure: Option<i64>,
+        margin: Option<i64>,
+        record_id: &[&str],
+    ) {
         json.raw(&self.before_figure);
         write_tenths(json, figure, self.trim);
         json.raw(&self.before_margin);
@@ -53,16 +76,27 @@ impl MetricText {
     }
 }
 
-/// As the publisher prints a unit: one decimal for years and percentages, none for counts and dollars.
+/// As the publisher prints a unit: one decimal for years and percentages, none for counts and
+/// dollars.
 fn trim_of(unit: &str) -> Trim {
-    if matches!(unit, "percent" | "years") { Trim::Keep } else { Trim::Zeros }
+    if matches!(unit, "percent" | "years") {
+        Trim::Keep
+    } else {
+        Trim::Zeros
+    }
 }
 
 /// A number of tenths as the publisher prints the unit.
 pub fn printed(tenths: i64, unit: &str) -> Fixed {
     match trim_of(unit) {
-        Trim::Zeros if tenths % 10 == 0 => Fixed { units: tenths / 10, scale: 0 },
-        _ => Fixed { units: tenths, scale: 1 },
+        Trim::Zeros if tenths % 10 == 0 => Fixed {
+            units: tenths / 10,
+            scale: 0,
+        },
+        _ => Fixed {
+            units: tenths,
+            scale: 1,
+        },
     }
 }
 

@@ -1,4 +1,5 @@
-//! The geographic and demographics family: areas with their metrics, schools near a ZCTA, comparisons of ZCTAs, and lists of areas.
+//! The geographic and demographics family: areas with their metrics, schools near a ZCTA,
+//! comparisons of ZCTAs, and lists of areas.
 
 pub mod area;
 mod compare;
@@ -50,20 +51,56 @@ pub static FAMILY: Family = Family {
         metric_areas::ENDPOINT,
     ],
     placeholders: &[
-        Placeholder { name: "zcta", pattern: "^[0-9]{5}$", example: "90210", description: "ZCTA code: five digits, leading zeros kept." },
-        Placeholder { name: "fips", pattern: "^[0-9]{5}$", example: "06037", description: "County FIPS code: five digits, leading zeros kept." },
-        Placeholder { name: "state", pattern: STATE_FORM, example: "ca", description: "State, by postal code or name." },
-        Placeholder { name: "metric", pattern: "^[a-z_]+$", example: "geo.zcta_metric/metric", description: "Key of a metric; another word is refused." },
+        Placeholder {
+            name: "zcta",
+            pattern: "^[0-9]{5}$",
+            example: "90210",
+            description: "ZCTA code: five digits, leading zeros kept.",
+        },
+        Placeholder {
+            name: "fips",
+            pattern: "^[0-9]{5}$",
+            example: "06037",
+            description: "County FIPS code: five digits, leading zeros kept.",
+        },
+        Placeholder {
+            name: "state",
+            pattern: STATE_FORM,
+            example: "ca",
+            description: "State, by postal code or name.",
+        },
+        Placeholder {
+            name: "metric",
+            pattern: "^[a-z_]+$",
+            example: "geo.zcta_metric/metric",
+            description: "Key of a metric; another word is refused.",
+        },
     ],
 };
 
 async fn load(reader: PartReader<'_>, contracts: &Contracts, of_all: &Tables) -> Result<Tables> {
     let own = GeoTables::load(reader, contracts).await?;
-    let geo = Geo { zctas: of_all.get::<Places>().and_then(|places| places.zctas.as_ref()), ..Geo::of_tables(&own) };
-    let texts = geo.zctas.zip(geo.zcta_metrics.last()).map(|(places, table)| {
-        let area = |row| Area { kind: AreaKind::Zcta, code: places.codes.at(row), table, area: None, place: Some((places, row)) };
-        GeographyTexts::new(places.codes.len(), table.vintage_year, |row| area(row).geography_fields(&geo))
-    });
+    let geo = Geo {
+        zctas: of_all
+            .get::<Places>()
+            .and_then(|places| places.zctas.as_ref()),
+        ..Geo::of_tables(&own)
+    };
+    let texts = geo
+        .zctas
+        .zip(geo.zcta_metrics.last())
+        .map(|(places, table)| {
+            let area = |row| Area {
+                kind: AreaKind::Zcta,
+                code: places.codes.at(row),
+                table,
+                area: None,
+                place: Some((places, row)),
+            };
+            GeographyTexts::new(places.codes.len(), table.vintage_year, |row| {
+                area(row).geography_fields(&geo)
+            })
+        });
     let mut tables = Tables::default();
     tables.insert(own);
     if let Some(texts) = texts {

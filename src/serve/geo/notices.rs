@@ -11,7 +11,8 @@ pub fn add_zcta_notice(meta: &mut Meta) {
     );
 }
 
-/// Adds the notice of margins that the Bureau publishes and the release does not have, where one of the metrics lacks them.
+/// Adds the notice of margins that the Bureau publishes and the release does not have, where one of
+/// the metrics lacks them.
 pub fn add_not_fetched_notice(meta: &mut Meta, table: &MetricTable, metrics: &[usize]) {
     if metrics.iter().any(|&metric| table.lacks_margins(metric)) {
         meta.notice(

@@ -1,4 +1,5 @@
-//! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all metrics, provenance.
+//! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all
+//! metrics, provenance.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,8 +57,8 @@ pub struct Profile<'a> {
 /// Answers `GET locations/{zcta}`: the area and its twelve metrics, or those that are chosen.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA; `coverage_unavailable`, when the
-/// vintage or the whole dataset is missing.
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA;
+/// `coverage_unavailable`, when the vintage or the whole dataset is missing.
 pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_profile(call, json, AreaKind::Zcta, "zcta")
 }
@@ -65,12 +66,23 @@ pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Writes geography, vintage, summary and provenance of one area.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area; `coverage_unavailable`, when the
-/// vintage or the whole dataset is missing.
-pub fn write_profile(call: &Call<'_>, json: &mut Json, kind: AreaKind, placeholder: &str) -> Result<Meta> {
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area;
+/// `coverage_unavailable`, when the vintage or the whole dataset is missing.
+pub fn write_profile(
+    call: &Call<'_>,
+    json: &mut Json,
+    kind: AreaKind,
+    placeholder: &str,
+) -> Result<Meta> {
     let Parameters { metric, vintage } = Parameters::of(call)?;
     let geo = Geo::of(call.release);
-    let area = Area::find(&geo, kind, call.path_value(placeholder), vintage, placeholder)?;
+    let area = Area::find(
+        &geo,
+        kind,
+        call.path_value(placeholder),
+        vintage,
+        placeholder,
+    )?;
     let metrics = metrics_of_area(&geo, &metric);
     json.value(&Profile {
         geography: area.geography(&geo),

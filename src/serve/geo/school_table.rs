@@ -1,4 +1,5 @@
-//! Public schools in memory, and the open ones that have coordinates in order of latitude, so that a search looks only at a band.
+//! Public schools in memory, and the open ones that have coordinates in order of latitude, so that
+//! a search looks only at a band.
 
 use arrow::array::{Array, BooleanArray, Float64Array};
 use bytes::Bytes;
@@ -62,12 +63,24 @@ impl SchoolTable {
         let columns = SchoolColumns::open(&table)?;
         let has_point = |row: usize| !columns.lat.is_null(row) && !columns.lon.is_null(row);
         let open_rows = || (0..table.rows()).filter(|&row| columns.is_open.value(row));
-        let point = |row: usize| Point { lat: columns.lat.value(row), lon: columns.lon.value(row), row: row as u32 };
-        let mut points: Vec<Point> = open_rows().filter(|&row| has_point(row)).map(point).collect();
+        let point = |row: usize| Point {
+            lat: columns.lat.value(row),
+            lon: columns.lon.value(row),
+            row: row as u32,
+        };
+        let mut points: Vec<Point> = open_rows()
+            .filter(|&row| has_point(row))
+            .map(point)
+            .collect();
         points.sort_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
         let open_without_coordinates = open_rows().filter(|&row| !has_point(row)).count();
         let first_row: &[usize] = if table.rows() > 0 { &[0] } else { &[] };
-        Ok(Self { origin: origins.of_rows(part, bytes, first_row)?.pop(), columns, points, open_without_coordinates })
+        Ok(Self {
+            origin: origins.of_rows(part, bytes, first_row)?.pop(),
+            columns,
+            points,
+            open_without_coordinates,
+        })
     }
 
     /// Whether instruction is wholly or mainly virtual; none when the publisher does not say.

@@ -1,4 +1,5 @@
-//! Lists public schools near a ZCTA: open ones of the directory's school year, by straight-line distance from the internal point.
+//! Lists public schools near a ZCTA: open ones of the directory's school year, by straight-line
+//! distance from the internal point.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,7 +101,8 @@ struct School<'a> {
     grades: Grades<'a>,
     #[schemars(extend("$field" = "geo.school/is_charter"))]
     is_charter: Option<bool>,
-    /// Whether instruction is exclusively or primarily virtual; null when the publisher does not say.
+    /// Whether instruction is exclusively or primarily virtual; null when the publisher does not
+    /// say.
     is_virtual: Option<bool>,
     #[schemars(extend("$field" = "geo.school/virtual_status"))]
     virtual_status: Option<&'a str>,
@@ -164,7 +166,14 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), None, "zcta")?;
     let table = geo.schools.ok_or_else(|| not_published(SCHOOLS))?;
     let Some((places, place)) = area.place else {
-        return Err(Problem::of_field(Code::NotFound, "zcta", format!("ZCTA {} has no internal point in the gazetteer, so nothing can be near it", area.code)));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "zcta",
+            format!(
+                "ZCTA {} has no internal point in the gazetteer, so nothing can be near it",
+                area.code
+            ),
+        ));
     };
     let (lat, lon) = places.internal_point(place);
     let radius_mi = query.radius_mi;
@@ -175,7 +184,10 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let total = near.len();
     let order = |near: &Near| (near.hundredths, ids.at(near.row as usize));
     if let Some(key) = &paging.after {
-        let (hundredths, id) = key.split_once(':').and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id))).ok_or_else(cursor::not_a_cursor)?;
+        let (hundredths, id) = key
+            .split_once(':')
+            .and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id)))
+            .ok_or_else(cursor::not_a_cursor)?;
         near.retain(|near| order(near) > (hundredths, id));
     }
     let has_more = near.len() > limit;
@@ -186,23 +198,54 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     near.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
     let sort_key = |near: &Near| format!("{}:{}", near.hundredths, ids.at(near.row as usize));
-    let next_cursor = near.last().filter(|_| has_more).map(|last| paging.cursor(&sort_key(last)));
+    let next_cursor = near
+        .last()
+        .filter(|_| has_more)
+        .map(|last| paging.cursor(&sort_key(last)));
 
     json.value(&Schools {
         geography: area.geography(&geo),
         geography_provenance: area.geography_provenance(),
-        origin: Start { lat: Float(lat), lon: Float(lon), basis: "zcta_internal_point" },
+        origin: Start {
+            lat: Float(lat),
+            lon: Float(lon),
+            basis: "zcta_internal_point",
+        },
         radius_mi: Float(radius_mi),
         school_year: (ids.len() > 0).then(|| table.columns.school_year.at(0)),
-        schools: near.iter().map(|near| school(call.release, table, near)).collect(),
+        schools: near
+            .iter()
+            .map(|near| school(call.release, table, near))
+            .collect(),
     });
-    Ok(describe(table, Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false }))
+    Ok(describe(
+        table,
+        Page {
+            limit,
+            count: near.len(),
+            next_cursor,
+            total,
+            is_total_exact: true,
+            is_cut: false,
+        },
+    ))
 }
 
 fn describe(table: &SchoolTable, page: Page) -> Meta {
-    let mut meta = Meta { datasets: vec![SCHOOLS.into(), "geo.geography".into()], page: Some(page), ..Meta::default() };
-    let scope = format!("{} open public schools with coordinates", table.points.len());
-    meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope, ..Coverage::default() });
+    let mut meta = Meta {
+        datasets: vec![SCHOOLS.into(), "geo.geography".into()],
+        page: Some(page),
+        ..Meta::default()
+    };
+    let scope = format!(
+        "{} open public schools with coordinates",
+        table.points.len()
+    );
+    meta.coverage = Some(Coverage {
+        geography_type: Some("zcta"),
+        scope,
+        ..Coverage::default()
+    });
     crate::geo::notices::add_zcta_notice(&mut meta);
     meta.notice("STRAIGHT_LINE_DISTANCE", "Distances are straight lines from the ZCTA's internal point to the school's address geocode, not travel distances.");
     if table.open_without_coordinates > 0 {
@@ -216,22 +259,43 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
 }
 
 fn is_wanted(table: &SchoolTable, row: usize, query: &Parameters<'_>) -> bool {
-    let flag = |wanted: Option<bool>, value: Option<bool>| wanted.is_none_or(|wanted| wanted == (value == Some(true)));
-    let has_level = query.level.is_none_or(|level| table.columns.level.get(row) == Some(level));
-    let has_grade = query.grade.is_none_or(|grade| table.columns.grades_offered.at(row).any(|offered| offered == grade));
-    has_level && has_grade && flag(query.charter, table.is_charter(row)) && flag(query.r#virtual, table.is_virtual(row))
+    let flag = |wanted: Option<bool>, value: Option<bool>| {
+        wanted.is_none_or(|wanted| wanted == (value == Some(true)))
+    };
+    let has_level = query
+        .level
+        .is_none_or(|level| table.columns.level.get(row) == Some(level));
+    let has_grade = query.grade.is_none_or(|grade| {
+        table
+            .columns
+            .grades_offered
+            .at(row)
+            .any(|offered| offered == grade)
+    });
+    has_level
+        && has_grade
+        && flag(query.charter, table.is_charter(row))
+        && flag(query.r#virtual, table.is_virtual(row))
 }
 
 fn school<'a>(release: &'a Release, table: &'a SchoolTable, near: &Near) -> School<'a> {
     let (columns, row) = (&table.columns, near.row as usize);
-    let (validation_status, record_id) = (columns.validation_status.at(row), columns.record_id.at(row));
+    let (validation_status, record_id) =
+        (columns.validation_status.at(row), columns.record_id.at(row));
     School {
         school_id: columns.ncessch.at(row),
         name: columns.name.at(row),
-        district: District { id: columns.leaid.at(row), name: columns.district_name.at(row) },
+        district: District {
+            id: columns.leaid.at(row),
+            name: columns.district_name.at(row),
+        },
         school_type: columns.school_type.get(row),
         level: columns.level.get(row),
-        grades: Grades { low: columns.grade_low.get(row), high: columns.grade_high.get(row), offered: columns.grades_offered.at(row).collect() },
+        grades: Grades {
+            low: columns.grade_low.get(row),
+            high: columns.grade_high.get(row),
+            offered: columns.grades_offered.at(row).collect(),
+        },
         is_charter: table.is_charter(row),
         is_virtual: table.is_virtual(row),
         virtual_status: columns.virtual_status.get(row),
@@ -247,10 +311,18 @@ fn school<'a>(release: &'a Release, table: &'a SchoolTable, near: &Near) -> Scho
         county_fips: columns.county_fips.get(row),
         lat: Float(columns.lat.value(row)),
         lon: Float(columns.lon.value(row)),
-        distance_mi: Decimal { units: i128::from(near.hundredths), scale: 2 },
+        distance_mi: Decimal {
+            units: i128::from(near.hundredths),
+            scale: 2,
+        },
         provenance: match &table.origin {
             Some(origin) => origin.provenance(validation_status, record_id),
-            None => Provenance::new((SCHOOLS, schema_version(&release.manifest, SCHOOLS)), ("", None), validation_status, record_id),
+            None => Provenance::new(
+                (SCHOOLS, schema_version(&release.manifest, SCHOOLS)),
+                ("", None),
+                validation_status,
+                record_id,
+            ),
         },
     }
 }

@@ -1,4 +1,5 @@
-//! The provenance of lists: each row names its records and their sources, and a table describes each source once.
+//! The provenance of lists: each row names its records and their sources, and a table describes
+//! each source once.
 
 use std::collections::BTreeMap;
 
@@ -31,11 +32,13 @@ struct ListedSource<'a> {
     source_id: Option<&'a str>,
     /// URL of the publisher's file; null if the records name no file.
     source_url: Option<&'a str>,
-    /// The publisher's own label of the file, such as `2019-2023`; null if the records name no file.
+    /// The publisher's own label of the file, such as `2019-2023`; null if the records name no
+    /// file.
     source_version: Option<&'a str>,
     /// The publisher's date of the file, YYYY-MM-DD; null if the records name no file.
     source_date: Option<&'a str>,
-    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came from the publisher, or a person imported it.
+    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came
+    /// from the publisher, or a person imported it.
     source_mirror: Option<&'a str>,
     /// Version of the dataset's contract that the records follow.
     schema_version: &'a str,
@@ -67,32 +70,56 @@ impl<'a> SourceTable<'a> {
         record_id: String,
     ) -> RecordReference<'a> {
         let source = key_of(dataset_id, snapshot);
-        self.0.entry(source.clone()).or_insert_with(|| ListedSource {
-            dataset_id,
-            source_id: snapshot.map(|snapshot| snapshot.source_id.as_str()),
-            source_url: snapshot.map(|snapshot| snapshot.url.as_str()),
-            source_version: snapshot.map(|snapshot| snapshot.source_version.as_str()),
-            source_date: snapshot.map(|snapshot| snapshot.source_date.as_str()),
-            source_mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
-            schema_version,
-        });
-        RecordReference { source, validation_status, record_id }
+        self.0
+            .entry(source.clone())
+            .or_insert_with(|| ListedSource {
+                dataset_id,
+                source_id: snapshot.map(|snapshot| snapshot.source_id.as_str()),
+                source_url: snapshot.map(|snapshot| snapshot.url.as_str()),
+                source_version: snapshot.map(|snapshot| snapshot.source_version.as_str()),
+                source_date: snapshot.map(|snapshot| snapshot.source_date.as_str()),
+                source_mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
+                schema_version,
+            });
+        RecordReference {
+            source,
+            validation_status,
+            record_id,
+        }
     }
 
     /// The references of an area's place and of its metrics, as far as they have records.
-    pub fn area(&mut self, geo: &Geo<'_>, area: &Area<'a>, metrics: &[usize]) -> RecordReferences<'a> {
+    pub fn area(
+        &mut self,
+        geo: &Geo<'_>,
+        area: &Area<'a>,
+        metrics: &[usize],
+    ) -> RecordReferences<'a> {
         let mut references = Vec::new();
         let mut add = |origin: &'a Origin, validation_status, record_id| {
-            references.push(self.record((&origin.dataset_id, &origin.schema_version), origin.snapshot.as_ref(), validation_status, record_id));
+            references.push(self.record(
+                (&origin.dataset_id, &origin.schema_version),
+                origin.snapshot.as_ref(),
+                validation_status,
+                record_id,
+            ));
         };
         if let Some((places, row)) = area.place
             && let Some(origin) = &places.origin
         {
-            add(origin, places.validation_statuses.at(row), places.record_ids.at(row).to_owned());
+            add(
+                origin,
+                places.validation_statuses.at(row),
+                places.record_ids.at(row).to_owned(),
+            );
         }
         for &metric in metrics {
             if let Some(estimate) = area.estimate(metric) {
-                add(estimate.origin, estimate.validation_status, area.record_id(&geo.metric_keys[metric]));
+                add(
+                    estimate.origin,
+                    estimate.validation_status,
+                    area.record_id(&geo.metric_keys[metric]),
+                );
             }
         }
         RecordReferences(references)
@@ -104,7 +131,12 @@ fn key_of(dataset_id: &str, snapshot: Option<&Snapshot>) -> String {
     match snapshot {
         Some(snapshot) => {
             let digest = snapshot.sha256.to_string();
-            [dataset_id, snapshot.source_id.as_str(), digest.get(..DIGEST_DIGITS).unwrap_or(&digest)].join(":")
+            [
+                dataset_id,
+                snapshot.source_id.as_str(),
+                digest.get(..DIGEST_DIGITS).unwrap_or(&digest),
+            ]
+            .join(":")
         }
         None => dataset_id.to_owned(),
     }

@@ -1,4 +1,5 @@
-//! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has them.
+//! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has
+//! them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,14 +76,21 @@ struct County<'a> {
 /// # Errors
 /// `invalid_parameter`, when it is none.
 pub fn state_of(text: &str) -> Result<&'static str> {
-    usps(text).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: {}", not_a_state(text))))
+    usps(text).ok_or_else(|| {
+        Problem::of_field(
+            Code::InvalidParameter,
+            "state",
+            format!("`state`: {}", not_a_state(text)),
+        )
+    })
 }
 
 /// Answers `GET states/{state}/counties`.
 ///
 /// # Errors
-/// `invalid_parameter`, when the state is none; `not_found`, when none of its counties is published; `coverage_unavailable`, when the vintage or the
-/// whole dataset is missing; `invalid_cursor`.
+/// `invalid_parameter`, when the state is none; `not_found`, when none of its counties is
+/// published; `coverage_unavailable`, when the vintage or the whole dataset is missing;
+/// `invalid_cursor`.
 pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let geo = Geo::of(call.release);
@@ -91,29 +99,80 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let places = AreaKind::County.places(&geo);
     let prefix = fips(state).unwrap_or_default();
     // Codes are those of the vintage; of a state outside the survey those of the Gazetteer.
-    let mut codes: Vec<String> = (0..table.areas()).map(|area| table.code(area)).filter(|code| code.starts_with(prefix)).collect();
+    let mut codes: Vec<String> = (0..table.areas())
+        .map(|area| table.code(area))
+        .filter(|code| code.starts_with(prefix))
+        .collect();
     if codes.is_empty() {
-        let known = places.into_iter().flat_map(|places| (0..places.codes.len()).map(move |row| places.codes.at(row)));
-        codes.extend(known.filter(|code| code.starts_with(prefix)).map(str::to_owned));
+        let known = places
+            .into_iter()
+            .flat_map(|places| (0..places.codes.len()).map(move |row| places.codes.at(row)));
+        codes.extend(
+            known
+                .filter(|code| code.starts_with(prefix))
+                .map(str::to_owned),
+        );
     }
     if codes.is_empty() {
-        return Err(Problem::of_field(Code::NotFound, "state", format!("no county of {state} is published in vintage {}", table.vintage_year)));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "state",
+            format!(
+                "no county of {state} is published in vintage {}",
+                table.vintage_year
+            ),
+        ));
     }
     let metrics = asked_metrics(&geo, &query.metric);
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let mut sources = query.include.map(|_| SourceTable::default());
     let mut county = |code| {
         let place = places.and_then(|places| Some((places, places.find(code)?)));
-        let area = Area { kind: AreaKind::County, code, table, area: table.find(code), place };
-        let provenance = sources.as_mut().map(|sources| sources.area(&geo, &area, &metrics));
-        County { geography: area.geography(&geo), metrics: area.chosen(&geo, &metrics), provenance }
+        let area = Area {
+            kind: AreaKind::County,
+            code,
+            table,
+            area: table.find(code),
+            place,
+        };
+        let provenance = sources
+            .as_mut()
+            .map(|sources| sources.area(&geo, &area, &metrics));
+        County {
+            geography: area.geography(&geo),
+            metrics: area.chosen(&geo, &metrics),
+            provenance,
+        }
     };
-    let counties = paging.slice(&codes).iter().map(|code| county(code)).collect();
-    json.value(&StateCounties { state_code: state, vintage: &table.vintage, counties, provenance: sources });
-    let mut meta = Meta { page: Some(paging.page_of_all(codes.len())), ..Meta::default() };
-    meta.datasets.extend([AreaKind::County.place_dataset().into(), AreaKind::County.metric_dataset().into()]);
-    let scope = format!("{} counties with estimates in vintage {}", table.areas(), table.vintage_year);
-    meta.coverage = Some(Coverage { geography_type: Some(AreaKind::County.name()), scope, ..Coverage::default() });
+    let counties = paging
+        .slice(&codes)
+        .iter()
+        .map(|code| county(code))
+        .collect();
+    json.value(&StateCounties {
+        state_code: state,
+        vintage: &table.vintage,
+        counties,
+        provenance: sources,
+    });
+    let mut meta = Meta {
+        page: Some(paging.page_of_all(codes.len())),
+        ..Meta::default()
+    };
+    meta.datasets.extend([
+        AreaKind::County.place_dataset().into(),
+        AreaKind::County.metric_dataset().into(),
+    ]);
+    let scope = format!(
+        "{} counties with estimates in vintage {}",
+        table.areas(),
+        table.vintage_year
+    );
+    meta.coverage = Some(Coverage {
+        geography_type: Some(AreaKind::County.name()),
+        scope,
+        ..Coverage::default()
+    });
     add_not_fetched_notice(&mut meta, table, &metrics);
     Ok(meta)
 }

@@ -76,13 +76,24 @@ impl GeoTables {
     /// Reads what is kept in memory, its parts side by side.
     ///
     /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says; `Contract`, when there is no contract of metrics.
+    /// `Store`, when a part is missing, damaged, or not as its contract says; `Contract`, when
+    /// there is no contract of metrics.
     pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
         let metric_keys = metric_keys(contracts)?;
-        let metrics = |dataset_id, area_column| join_all(reader.parts_of(dataset_id).map(|part| metrics(reader, dataset_id, area_column, &metric_keys, part)));
+        let metrics = |dataset_id, area_column| {
+            join_all(
+                reader
+                    .parts_of(dataset_id)
+                    .map(|part| metrics(reader, dataset_id, area_column, &metric_keys, part)),
+            )
+        };
         let schools = join_all(reader.parts_of(SCHOOLS).map(|part| schools(reader, part)));
         // All to their end: of several errors the first part's is told.
-        let (zctas, counties, schools) = join!(metrics(ZCTA_METRICS, "zcta"), metrics(COUNTY_METRICS, "county_fips"), schools);
+        let (zctas, counties, schools) = join!(
+            metrics(ZCTA_METRICS, "zcta"),
+            metrics(COUNTY_METRICS, "county_fips"),
+            schools
+        );
         let mut tables = Self {
             zcta_metrics: zctas.into_iter().collect::<Result<_>>()?,
             county_metrics: counties.into_iter().collect::<Result<_>>()?,
@@ -90,26 +101,54 @@ impl GeoTables {
             metric_keys,
         };
         tables.zcta_metrics.sort_by_key(|table| table.vintage_year);
-        tables.county_metrics.sort_by_key(|table| table.vintage_year);
+        tables
+            .county_metrics
+            .sort_by_key(|table| table.vintage_year);
         Ok(tables)
     }
 }
 
-async fn metrics(reader: PartReader<'_>, dataset_id: &str, area_column: &'static str, metric_keys: &[String], part: &Part) -> Result<MetricTable> {
+async fn metrics(
+    reader: PartReader<'_>,
+    dataset_id: &str,
+    area_column: &'static str,
+    metric_keys: &[String],
+    part: &Part,
+) -> Result<MetricTable> {
     let keys = metric_keys.to_vec();
-    let make = reader.decoded(part, move |part, bytes| estimates_builder::read(area_column, &keys, part, bytes));
-    let estimates = reader.prepared(part, &format!("{} {area_column} {}", part.path, metric_keys.join(" ")), make).await?;
-    Ok(MetricTable::of(estimates, metric_keys, &PartOrigins::of(reader.manifest(), dataset_id, part)))
+    let make = reader.decoded(part, move |part, bytes| {
+        estimates_builder::read(area_column, &keys, part, bytes)
+    });
+    let estimates = reader
+        .prepared(
+            part,
+            &format!("{} {area_column} {}", part.path, metric_keys.join(" ")),
+            make,
+        )
+        .await?;
+    Ok(MetricTable::of(
+        estimates,
+        metric_keys,
+        &PartOrigins::of(reader.manifest(), dataset_id, part),
+    ))
 }
 
 async fn schools(reader: PartReader<'_>, part: &Part) -> Result<SchoolTable> {
     let origins = PartOrigins::of(reader.manifest(), SCHOOLS, part);
-    reader.decoded(part, move |part, bytes| SchoolTable::read(&origins, part, bytes)).await
+    reader
+        .decoded(part, move |part, bytes| {
+            SchoolTable::read(&origins, part, bytes)
+        })
+        .await
 }
 
 /// The metric keys in contract order.
 fn metric_keys(contracts: &Contracts) -> Result<Vec<String>> {
-    let column = contracts.get(ZCTA_METRICS).and_then(|contract| contract.column("metric"));
-    let column = column.ok_or_else(|| Error::contract("there is no contract geo.zcta_metric with a column `metric`"))?;
+    let column = contracts
+        .get(ZCTA_METRICS)
+        .and_then(|contract| contract.column("metric"));
+    let column = column.ok_or_else(|| {
+        Error::contract("there is no contract geo.zcta_metric with a column `metric`")
+    })?;
     Ok(column.column_type.values.clone())
 }

@@ -26,7 +26,8 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Of a bucket in which so many tokens are left; `wanted` are those that a refused request would need.
+    /// Of a bucket in which so many tokens are left; `wanted` are those that a refused request
+    /// would need.
     pub fn of(plan: Plan, is_allowed: bool, left: f64, wanted: f64) -> Self {
         let (burst, per_second) = (plan.burst as f64, plan.requests_per_minute as f64 / 60.0);
         let next = if is_allowed { 1.0 } else { wanted };
@@ -48,17 +49,48 @@ impl Allowance {
 
     /// The problem of a request that may not pass.
     pub fn refusal(&self) -> Problem {
-        let detail = format!("the plan's limit is reached; the next request may pass in {} s", self.retry_after);
-        Problem { retry_after: Some(self.retry_after), ..Problem::new(Code::RateLimited, detail) }
+        let detail = format!(
+            "the plan's limit is reached; the next request may pass in {} s",
+            self.retry_after
+        );
+        Problem {
+            retry_after: Some(self.retry_after),
+            ..Problem::new(Code::RateLimited, detail)
+        }
     }
 
     /// Adds the limit headers: those of the IETF draft and the widely read older ones.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
-        let Self { burst, remaining, window, reset, .. } = *self;
-        let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new(), itoa::Buffer::new(), itoa::Buffer::new()];
+        let Self {
+            burst,
+            remaining,
+            window,
+            reset,
+            ..
+        } = *self;
+        let mut numbers = [
+            itoa::Buffer::new(),
+            itoa::Buffer::new(),
+            itoa::Buffer::new(),
+            itoa::Buffer::new(),
+        ];
         let [first, second, third, fourth] = &mut numbers;
-        let policy = ["\"", plan_name, "\";q=", first.format(burst), ";w=", second.format(window)];
-        let state = ["\"", plan_name, "\";r=", third.format(remaining), ";t=", fourth.format(reset)];
+        let policy = [
+            "\"",
+            plan_name,
+            "\";q=",
+            first.format(burst),
+            ";w=",
+            second.format(window),
+        ];
+        let state = [
+            "\"",
+            plan_name,
+            "\";r=",
+            third.format(remaining),
+            ";t=",
+            fourth.format(reset),
+        ];
         for (name, text) in [(POLICY, policy), (STATE, state)] {
             if let Ok(value) = HeaderValue::try_from(text.concat()) {
                 headers.insert(name, value);

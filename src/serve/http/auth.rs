@@ -1,6 +1,7 @@
-//! Turns a request's key into a client. Both header forms are accepted everywhere. Keys are found by the digest's first bytes and
-//! compared in constant time; the keys file is read again when it changes: for a key that is not known yet it is looked at on each request, for
-//! others a few times a second.
+//! Turns a request's key into a client. Both header forms are accepted everywhere. Keys are found
+//! by the digest's first bytes and compared in constant time; the keys file is read again when it
+//! changes: for a key that is not known yet it is looked at on each request, for others a few times
+//! a second.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -19,7 +20,8 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
 
-/// For how long a key that was valid counts without another look at the keys file, in milliseconds: to look takes a tenth of the time of a small answer.
+/// For how long a key that was valid counts without another look at the keys file, in milliseconds:
+/// to look takes a tenth of the time of a small answer.
 const BELIEVED_MS: i64 = 250;
 
 /// Who sends a request.
@@ -37,7 +39,11 @@ pub struct Client {
 impl Client {
     /// When its connections give way to others.
     pub fn gives_way(&self) -> GivesWay {
-        if self.scopes.is_empty() { GivesWay::First } else { GivesWay::Last }
+        if self.scopes.is_empty() {
+            GivesWay::First
+        } else {
+            GivesWay::Last
+        }
     }
 }
 
@@ -91,7 +97,10 @@ impl Ring {
     }
 
     fn secret(&self, digest: &Digest) -> Option<&Secret> {
-        self.by_prefix.get(&prefix(digest))?.iter().find(|secret| bool::from(secret.sha256.as_bytes().ct_eq(digest.as_bytes())))
+        self.by_prefix
+            .get(&prefix(digest))?
+            .iter()
+            .find(|secret| bool::from(secret.sha256.as_bytes().ct_eq(digest.as_bytes())))
     }
 }
 
@@ -102,7 +111,14 @@ impl KeyRing {
     /// `Store` or `Config`, when the keys file or the plans cannot be used.
     pub fn new(keys: Keys, plans: Plans) -> Result<Self> {
         let anonymous = plans.anonymous();
-        let ring = Self { keys, plans, anonymous, ring: ArcSwap::default(), looked_at: AtomicI64::new(i64::MIN), reading: Mutex::new(()) };
+        let ring = Self {
+            keys,
+            plans,
+            anonymous,
+            ring: ArcSwap::default(),
+            looked_at: AtomicI64::new(i64::MIN),
+            reading: Mutex::new(()),
+        };
         ring.read(ring.stamp())?;
         Ok(ring)
     }
@@ -111,7 +127,12 @@ impl KeyRing {
     ///
     /// # Errors
     /// `invalid_parameter` for two different keys, `invalid_api_key` for one that is not valid.
-    pub fn client(&self, headers: &HeaderMap, address: impl FnOnce() -> String, now: Timestamp) -> ApiResult<Arc<Client>> {
+    pub fn client(
+        &self,
+        headers: &HeaderMap,
+        address: impl FnOnce() -> String,
+        now: Timestamp,
+    ) -> ApiResult<Arc<Client>> {
         match sent_key(headers)? {
             Some(key) => self.holder(key, now),
             None => Ok(Arc::new(self.anonymous(&address()))),
@@ -125,30 +146,51 @@ impl KeyRing {
     pub fn holder(&self, key: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
         let digest = Digest::of(key.as_bytes());
         let now_ms = now.as_millisecond();
-        let is_believed = (0..BELIEVED_MS).contains(&now_ms.saturating_sub(self.looked_at.load(Ordering::Relaxed)));
+        let is_believed = (0..BELIEVED_MS)
+            .contains(&now_ms.saturating_sub(self.looked_at.load(Ordering::Relaxed)));
         if is_believed && let Some(known) = self.ring.load().holder(&digest, now) {
             return known;
         }
         self.follow_file();
         self.looked_at.store(now_ms, Ordering::Relaxed);
         let found = self.ring.load().holder(&digest, now);
-        found.unwrap_or_else(|| Err(Problem::new(Code::InvalidApiKey, "the API key is not known")))
+        found.unwrap_or_else(|| {
+            Err(Problem::new(
+                Code::InvalidApiKey,
+                "the API key is not known",
+            ))
+        })
     }
 
     /// Whether the secret that a client sent is still accepted.
     pub fn is_valid(&self, client: &Client, now: Timestamp) -> bool {
         self.follow_file();
         let ring = self.ring.load();
-        client.secret.is_some_and(|sent| ring.secret(&sent).is_some_and(|secret| secret.key.accepts_at(&sent, now)))
+        client.secret.is_some_and(|sent| {
+            ring.secret(&sent)
+                .is_some_and(|secret| secret.key.accepts_at(&sent, now))
+        })
     }
 
     /// The client of requests from an address without a valid key.
     pub fn anonymous(&self, address: &str) -> Client {
-        Client { id: format!("address {address}"), secret: None, scopes: Vec::new(), plan_name: ANONYMOUS_PLAN.to_owned(), plan: self.anonymous }
+        Client {
+            id: format!("address {address}"),
+            secret: None,
+            scopes: Vec::new(),
+            plan_name: ANONYMOUS_PLAN.to_owned(),
+            plan: self.anonymous,
+        }
     }
 
     fn stamp(&self) -> Option<Stamp> {
-        std::fs::metadata(self.keys.path()).ok().map(|metadata| Stamp { modified: metadata.modified().ok(), len: metadata.len(), inode: inode(&metadata) })
+        std::fs::metadata(self.keys.path())
+            .ok()
+            .map(|metadata| Stamp {
+                modified: metadata.modified().ok(),
+                len: metadata.len(),
+                inode: inode(&metadata),
+            })
     }
 
     fn follow_file(&self) {
@@ -163,14 +205,21 @@ impl KeyRing {
         }
         let path = self.keys.path().display();
         if stamp.is_none() {
-            tracing::error!("{path} is gone: every API key is refused until it is there again; restore it from a backup, or make new keys");
+            tracing::error!(
+                "{path} is gone: every API key is refused until it is there again; restore it from a backup, or make new keys"
+            );
         }
         match self.read(stamp) {
             Ok(()) if known.stamp.is_none() => tracing::info!("API keys are read from {path}"),
             Ok(()) => {}
             Err(error) => {
-                tracing::error!("the API keys cannot be read, the known ones stay valid until the file is another: {error}");
-                self.ring.store(Arc::new(Ring { stamp, by_prefix: known.by_prefix.clone() }));
+                tracing::error!(
+                    "the API keys cannot be read, the known ones stay valid until the file is another: {error}"
+                );
+                self.ring.store(Arc::new(Ring {
+                    stamp,
+                    by_prefix: known.by_prefix.clone(),
+                }));
             }
         }
     }
@@ -179,16 +228,34 @@ impl KeyRing {
         let mut by_prefix = ByPrefix::new();
         for key in self.keys.list()? {
             let plan = self.plans.of_key(&key.plan).unwrap_or_else(|error| {
-                tracing::warn!("key {} has the limits of requests without a key: {error}", key.id);
+                tracing::warn!(
+                    "key {} has the limits of requests without a key: {error}",
+                    key.id
+                );
                 self.anonymous
             });
             let key = Arc::new(key);
-            for sha256 in std::iter::once(key.sha256).chain(key.previous.as_ref().map(|previous| previous.sha256)) {
-                let client = Client { id: key.id.clone(), secret: Some(sha256), scopes: key.scopes.clone(), plan_name: key.plan.clone(), plan };
-                by_prefix.entry(prefix(&sha256)).or_default().push(Secret { sha256, key: key.clone(), client: Arc::new(client) });
+            for sha256 in std::iter::once(key.sha256)
+                .chain(key.previous.as_ref().map(|previous| previous.sha256))
+            {
+                let client = Client {
+                    id: key.id.clone(),
+                    secret: Some(sha256),
+                    scopes: key.scopes.clone(),
+                    plan_name: key.plan.clone(),
+                    plan,
+                };
+                by_prefix.entry(prefix(&sha256)).or_default().push(Secret {
+                    sha256,
+                    key: key.clone(),
+                    client: Arc::new(client),
+                });
             }
         }
-        self.ring.store(Arc::new(Ring { stamp, by_prefix: Arc::new(by_prefix) }));
+        self.ring.store(Arc::new(Ring {
+            stamp,
+            by_prefix: Arc::new(by_prefix),
+        }));
         Ok(())
     }
 }
@@ -199,14 +266,24 @@ fn sent_key(headers: &HeaderMap) -> ApiResult<Option<&str>> {
         let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
     });
-    let plain = headers.get_all("x-api-key").iter().map(|value| value.to_str().ok().map(str::trim));
+    let plain = headers
+        .get_all("x-api-key")
+        .iter()
+        .map(|value| value.to_str().ok().map(str::trim));
     let mut sent = None;
     for key in bearer.chain(plain) {
         let Some(key) = key.filter(|key| !key.is_empty()) else {
-            return Err(Problem::new(Code::InvalidApiKey, "send the key as `Authorization: Bearer KEY` or `X-API-Key: KEY`"));
+            return Err(Problem::new(
+                Code::InvalidApiKey,
+                "send the key as `Authorization: Bearer KEY` or `X-API-Key: KEY`",
+            ));
         };
         if sent.is_some_and(|other| other != key) {
-            return Err(Problem::of_field(Code::InvalidParameter, "X-API-Key", "the request carries two different API keys; send one"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "X-API-Key",
+                "the request carries two different API keys; send one",
+            ));
         }
         sent = Some(key);
     }
@@ -215,7 +292,9 @@ fn sent_key(headers: &HeaderMap) -> ApiResult<Option<&str>> {
 
 fn prefix(digest: &Digest) -> [u8; 8] {
     let bytes = digest.as_bytes();
-    [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]
+    [
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+    ]
 }
 
 #[cfg(unix)]

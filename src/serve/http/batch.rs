@@ -25,10 +25,31 @@ pub struct BatchItem<'a, Input, Answer> {
 }
 
 impl<'a, Input, Answer> BatchItem<'a, Input, Answer> {
-    pub fn of(call: &'a Call<'_>, (index, input): (usize, Input), outcome: Result<Answer, &'a Problem>, notices: Vec<Notice>) -> Self {
+    pub fn of(
+        call: &'a Call<'_>,
+        (index, input): (usize, Input),
+        outcome: Result<Answer, &'a Problem>,
+        notices: Vec<Notice>,
+    ) -> Self {
         let found = outcome.is_ok();
-        let (result, problem) = outcome.map_or_else(|problem| (None, Some(problem)), |result| (Some(result), None));
-        let error = problem.map(|problem| problem.shown(call.service.public_url(), call.endpoint.path, call.request_id));
-        Self { index, input, found, result, notices, error }
+        let (result, problem) = outcome.map_or_else(
+            |problem| (None, Some(problem)),
+            |result| (Some(result), None),
+        );
+        let error = problem.map(|problem| {
+            problem.shown(
+                call.service.public_url(),
+                call.endpoint.path,
+                call.request_id,
+            )
+        });
+        Self {
+            index,
+            input,
+            found,
+            result,
+            notices,
+            error,
+        }
     }
 }

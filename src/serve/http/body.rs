@@ -1,4 +1,5 @@
-//! Strict reading of a JSON body: one object, known fields only, each of the expected type. What a body may have is a struct, from which its schema follows too.
+//! Strict reading of a JSON body: one object, known fields only, each of the expected type. What a
+//! body may have is a struct, from which its schema follows too.
 
 use std::ops::RangeInclusive;
 
@@ -14,8 +15,8 @@ pub const MAX_BATCH_ITEMS: usize = 100;
 /// The years that surveys may be of.
 pub const YEARS: RangeInclusive<i64> = 1900..=2200;
 
-/// Declares what the body of a request may have, or an object in it: the struct that its reader fills. Each field has a constant that is its name, so that
-/// readers spell none.
+/// Declares what the body of a request may have, or an object in it: the struct that its reader
+/// fills. Each field has a constant that is its name, so that readers spell none.
 macro_rules! request {
     (
         $(#[$meta:meta])*
@@ -44,7 +45,13 @@ pub(crate) use request;
 /// # Errors
 /// `missing_parameter`, when it is not.
 pub fn required<T>(field: &str, value: Option<T>) -> Result<T> {
-    value.ok_or_else(|| Problem::of_field(Code::MissingParameter, field, format!("the body needs `{field}`")))
+    value.ok_or_else(|| {
+        Problem::of_field(
+            Code::MissingParameter,
+            field,
+            format!("the body needs `{field}`"),
+        )
+    })
 }
 
 /// A body whose fields are all known.
@@ -55,17 +62,37 @@ impl Body {
     /// Reads a body that may have these fields.
     ///
     /// # Errors
-    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
+    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not
+    /// known and the nearest that is.
     pub fn read(bytes: &[u8], fields: &[&str]) -> Result<Self> {
-        let wrong = |error: serde_json::Error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON that can be read: {error}"));
+        let wrong = |error: serde_json::Error| {
+            Problem::of_field(
+                Code::InvalidJson,
+                "body",
+                format!("the body is not JSON that can be read: {error}"),
+            )
+        };
         let fields_there = object::read(bytes).map_err(wrong)?;
-        let fields_there = fields_there.ok_or_else(|| Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"))?;
-        let read = |(name, text): (String, &RawValue)| Ok((name, serde_json::from_str::<Value>(text.get()).map_err(wrong)?));
-        let object = fields_there.into_iter().map(read).collect::<Result<Map<String, Value>>>()?;
+        let fields_there = fields_there.ok_or_else(|| {
+            Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object")
+        })?;
+        let read = |(name, text): (String, &RawValue)| {
+            Ok((
+                name,
+                serde_json::from_str::<Value>(text.get()).map_err(wrong)?,
+            ))
+        };
+        let object = fields_there
+            .into_iter()
+            .map(read)
+            .collect::<Result<Map<String, Value>>>()?;
         match object.keys().find(|key| !fields.contains(&key.as_str())) {
             Some(key) => {
                 let key: String = key.chars().take(64).collect();
-                let message = format!("there is no field `{key}` here; {}", nearest::hint(&key, fields));
+                let message = format!(
+                    "there is no field `{key}` here; {}",
+                    nearest::hint(&key, fields)
+                );
                 Err(Problem::of_field(Code::UnknownParameter, &key, message))
             }
             None => Ok(Self(object)),
@@ -77,11 +104,24 @@ impl Body {
     /// # Errors
     /// `invalid_parameter`, when it is anything else.
     pub fn texts(&self, field: &str) -> Result<Option<Vec<String>>> {
-        let wrong =
-            || Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be an array of strings (codes keep their leading zeros as strings)"));
-        let Some(value) = self.0.get(field) else { return Ok(None) };
+        let wrong = || {
+            Problem::of_field(
+                Code::InvalidParameter,
+                field,
+                format!(
+                    "`{field}` must be an array of strings (codes keep their leading zeros as strings)"
+                ),
+            )
+        };
+        let Some(value) = self.0.get(field) else {
+            return Ok(None);
+        };
         let items = value.as_array().ok_or_else(wrong)?;
-        items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect::<Result<Vec<_>>>().map(Some)
+        items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect::<Result<Vec<_>>>()
+            .map(Some)
     }
 
     /// A text; none when the field is absent or null.
@@ -92,7 +132,11 @@ impl Body {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be a string"))),
+            Some(_) => Err(Problem::of_field(
+                Code::InvalidParameter,
+                field,
+                format!("`{field}` must be a string"),
+            )),
         }
     }
 
@@ -106,7 +150,11 @@ impl Body {
             Some(value) => match integer(value).filter(|number| range.contains(number)) {
                 Some(number) => Ok(Some(number)),
                 None => {
-                    let message = format!("`{field}` must be a whole number from {} to {}", range.start(), range.end());
+                    let message = format!(
+                        "`{field}` must be a whole number from {} to {}",
+                        range.start(),
+                        range.end()
+                    );
                     Err(Problem::of_field(Code::InvalidParameter, field, message))
                 }
             },
@@ -122,7 +170,11 @@ impl Body {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match integer(value).filter(|year| YEARS.contains(year)) {
                 Some(year) => Ok(Some(year)),
-                None => Err(Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be a year such as 2023"))),
+                None => Err(Problem::of_field(
+                    Code::InvalidParameter,
+                    field,
+                    format!("`{field}` must be a year such as 2023"),
+                )),
             },
         }
     }
@@ -139,8 +191,15 @@ impl Body {
         let mut positions = Vec::with_capacity(words.len());
         for word in words {
             let shown: String = word.chars().take(64).collect();
-            let position =
-                known.iter().position(|known| known == word).ok_or_else(|| wrong(format!("`{shown}` is not valid; {}", nearest::hint(&shown, known))))?;
+            let position = known
+                .iter()
+                .position(|known| known == word)
+                .ok_or_else(|| {
+                    wrong(format!(
+                        "`{shown}` is not valid; {}",
+                        nearest::hint(&shown, known)
+                    ))
+                })?;
             if positions.contains(&position) {
                 return Err(wrong(format!("`{word}` is listed twice")));
             }
@@ -150,7 +209,13 @@ impl Body {
     }
 }
 
-/// Returns the number when it is whole, however it is written: for JSON Schema 2023.0 is an integer too.
+/// Returns the number when it is whole, however it is written: for JSON Schema 2023.0 is an integer
+/// too.
 fn integer(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64))
+    value.as_i64().or_else(|| {
+        value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0)
+            .map(|number| number as i64)
+    })
 }

@@ -1,5 +1,5 @@
-//! Code that asks an endpoint, as a person would paste it into a shell, Python, JavaScript or R. The key is taken from `PUBDATA_KEY`. A test
-//! runs what is printed here.
+//! Code that asks an endpoint, as a person would paste it into a shell, Python, JavaScript or R.
+//! The key is taken from `PUBDATA_KEY`. A test runs what is printed here.
 
 use std::fmt::Write;
 
@@ -21,16 +21,35 @@ pub struct CodeSample {
 pub fn of(request: &ExampleRequest, own_url: &str) -> [CodeSample; 4] {
     let own_url = own_url.trim_end_matches('/');
     [
-        CodeSample { lang: "shell", label: "curl", source: curl(request, own_url) },
-        CodeSample { lang: "python", label: "Python", source: python(request, own_url) },
-        CodeSample { lang: "javascript", label: "JavaScript", source: javascript(request, own_url) },
-        CodeSample { lang: "r", label: "R", source: r(request, own_url) },
+        CodeSample {
+            lang: "shell",
+            label: "curl",
+            source: curl(request, own_url),
+        },
+        CodeSample {
+            lang: "python",
+            label: "Python",
+            source: python(request, own_url),
+        },
+        CodeSample {
+            lang: "javascript",
+            label: "JavaScript",
+            source: javascript(request, own_url),
+        },
+        CodeSample {
+            lang: "r",
+            label: "R",
+            source: r(request, own_url),
+        },
     ]
 }
 
 fn curl(request: &ExampleRequest, own_url: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-    let mut lines = vec![format!("curl {}", quoted(&format!("{own_url}{}", request.target())))];
+    let mut lines = vec![format!(
+        "curl {}",
+        quoted(&format!("{own_url}{}", request.target()))
+    )];
     // With a body it is one by itself.
     if request.method != "GET" && request.body.is_none() {
         lines.push(format!("-X {}", request.method));
@@ -48,10 +67,23 @@ fn curl(request: &ExampleRequest, own_url: &str) -> String {
 /// With `requests`, which most people have.
 fn python(request: &ExampleRequest, own_url: &str) -> String {
     let mut text = String::new();
-    text += if request.needs_key { "import os\n\nimport requests\n\n" } else { "import requests\n\n" };
-    let _ = writeln!(text, "answer = requests.{}(\n    {},", request.method.to_ascii_lowercase(), quoted(&format!("{own_url}{}", request.path)));
+    text += if request.needs_key {
+        "import os\n\nimport requests\n\n"
+    } else {
+        "import requests\n\n"
+    };
+    let _ = writeln!(
+        text,
+        "answer = requests.{}(\n    {},",
+        request.method.to_ascii_lowercase(),
+        quoted(&format!("{own_url}{}", request.path))
+    );
     if !request.query.is_empty() {
-        let pairs: Vec<String> = request.query.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value))).collect();
+        let pairs: Vec<String> = request
+            .query
+            .iter()
+            .map(|(name, value)| format!("{}: {}", quoted(name), quoted(value)))
+            .collect();
         let _ = writeln!(text, "    params={{{}}},", pairs.join(", "));
     }
     if request.needs_key {
@@ -61,7 +93,11 @@ fn python(request: &ExampleRequest, own_url: &str) -> String {
         let _ = writeln!(text, "    json={},", python_value(body));
     }
     text += "    timeout=30,\n)\nanswer.raise_for_status()\nprint(answer.json()";
-    text += if request.is_document { ")" } else { "[\"data\"])" };
+    text += if request.is_document {
+        ")"
+    } else {
+        "[\"data\"])"
+    };
     text
 }
 
@@ -71,9 +107,19 @@ fn python_value(value: &Value) -> String {
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
         Value::Number(_) | Value::String(_) => value.to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(python_value).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items
+                .iter()
+                .map(python_value)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
         Value::Object(members) => {
-            let members: Vec<String> = members.iter().map(|(name, member)| format!("{}: {}", quoted(name), python_value(member))).collect();
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, member)| format!("{}: {}", quoted(name), python_value(member)))
+                .collect();
             format!("{{{}}}", members.join(", "))
         }
     }
@@ -98,17 +144,34 @@ fn javascript(request: &ExampleRequest, own_url: &str) -> String {
     if let Some(body) = &request.body {
         let _ = writeln!(options, "  body: JSON.stringify({body}),");
     }
-    let options = if options.is_empty() { options } else { format!(", {{\n{options}}}") };
+    let options = if options.is_empty() {
+        options
+    } else {
+        format!(", {{\n{options}}}")
+    };
     let url = quoted(&format!("{own_url}{}", request.target()));
-    let shown = if request.is_document { "console.log(await answer.json());" } else { "const { data } = await answer.json();\nconsole.log(data);" };
-    format!("const answer = await fetch({url}{options});\nif (!answer.ok) throw new Error(await answer.text());\n{shown}")
+    let shown = if request.is_document {
+        "console.log(await answer.json());"
+    } else {
+        "const { data } = await answer.json();\nconsole.log(data);"
+    };
+    format!(
+        "const answer = await fetch({url}{options});\nif (!answer.ok) throw new Error(await answer.text());\n{shown}"
+    )
 }
 
 /// With `httr2`.
 fn r(request: &ExampleRequest, own_url: &str) -> String {
-    let mut steps = vec![format!("request({})", quoted(&format!("{own_url}{}", request.path)))];
+    let mut steps = vec![format!(
+        "request({})",
+        quoted(&format!("{own_url}{}", request.path))
+    )];
     if !request.query.is_empty() {
-        let pairs: Vec<String> = request.query.iter().map(|(name, value)| format!("{name} = {}", quoted(value))).collect();
+        let pairs: Vec<String> = request
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", quoted(value)))
+            .collect();
         steps.push(format!("req_url_query({})", pairs.join(", ")));
     }
     if request.needs_key {
@@ -118,11 +181,20 @@ fn r(request: &ExampleRequest, own_url: &str) -> String {
         steps.push(format!("req_method({})", quoted(request.method)));
     }
     if let Some(body) = &request.body {
-        steps.push(format!("req_body_raw(r\"---({body})---\", type = \"application/json\")"));
+        steps.push(format!(
+            "req_body_raw(r\"---({body})---\", type = \"application/json\")"
+        ));
     }
     steps.extend(["req_perform()".to_owned(), "resp_body_json()".to_owned()]);
-    let shown = if request.is_document { "answer" } else { "answer$data" };
-    format!("library(httr2)\n\nanswer <- {}\nstr({shown})", steps.join(" |>\n  "))
+    let shown = if request.is_document {
+        "answer"
+    } else {
+        "answer$data"
+    };
+    format!(
+        "library(httr2)\n\nanswer <- {}\nstr({shown})",
+        steps.join(" |>\n  ")
+    )
 }
 
 /// A text between quotation marks, as Python, JavaScript and R read it.
@@ -146,25 +218,65 @@ mod tests {
             needs_key: true,
             is_document: false,
         };
-        let [curl, python, javascript, r] = of(&request, "https://data.example.org/").map(|sample| sample.source);
+        let [curl, python, javascript, r] =
+            of(&request, "https://data.example.org/").map(|sample| sample.source);
         assert_eq!(
             curl,
             "curl 'https://data.example.org/v1/things/a%20b?q=it%27s%20%225%22%20%26%20%5Bmore%5D' \\\n  -H \"X-API-Key: $PUBDATA_KEY\" \\\n  \
              -H 'Content-Type: application/json' \\\n  -d '{\"is_new\":true,\"name\":\"d'\\''Or\",\"parts\":[1,2.5],\"size\":null}'"
         );
-        assert!(python.contains("params={\"q\": \"it's \\\"5\\\" & [more]\"},\n"), "{python}");
+        assert!(
+            python.contains("params={\"q\": \"it's \\\"5\\\" & [more]\"},\n"),
+            "{python}"
+        );
         assert!(python.contains("json={\"is_new\": True, \"name\": \"d'Or\", \"parts\": [1, 2.5], \"size\": None},\n"), "{python}");
-        assert!(javascript.contains("a%20b?q=it%27s%20%225%22%20%26%20%5Bmore%5D\", {\n  method: \"POST\",\n"), "{javascript}");
-        assert!(r.contains("req_url_query(q = \"it's \\\"5\\\" & [more]\") |>\n"), "{r}");
-        let bare = ExampleRequest { query: Vec::new(), body: None, ..request.clone() };
+        assert!(
+            javascript.contains(
+                "a%20b?q=it%27s%20%225%22%20%26%20%5Bmore%5D\", {\n  method: \"POST\",\n"
+            ),
+            "{javascript}"
+        );
+        assert!(
+            r.contains("req_url_query(q = \"it's \\\"5\\\" & [more]\") |>\n"),
+            "{r}"
+        );
+        let bare = ExampleRequest {
+            query: Vec::new(),
+            body: None,
+            ..request.clone()
+        };
         let [curl, _, _, r] = of(&bare, "https://data.example.org").map(|sample| sample.source);
-        assert!(curl.contains(" \\\n  -X POST \\\n") && r.contains("req_method(\"POST\") |>\n"), "{curl}\n{r}");
-        let open = ExampleRequest { method: "GET", query: Vec::new(), body: None, needs_key: false, ..request };
-        let [curl, python, javascript, _] = of(&open, "https://data.example.org").map(|sample| sample.source);
+        assert!(
+            curl.contains(" \\\n  -X POST \\\n") && r.contains("req_method(\"POST\") |>\n"),
+            "{curl}\n{r}"
+        );
+        let open = ExampleRequest {
+            method: "GET",
+            query: Vec::new(),
+            body: None,
+            needs_key: false,
+            ..request
+        };
+        let [curl, python, javascript, _] =
+            of(&open, "https://data.example.org").map(|sample| sample.source);
         assert_eq!(curl, "curl 'https://data.example.org/v1/things/a%20b'");
-        let document = ExampleRequest { is_document: true, ..open.clone() };
-        let [_, bare, script, r] = of(&document, "https://data.example.org").map(|sample| sample.source);
-        assert!(bare.ends_with("print(answer.json())") && script.ends_with("console.log(await answer.json());") && r.ends_with("str(answer)"), "{bare}\n{r}");
-        assert!(!python.contains("import os") && javascript.starts_with("const answer = await fetch(\"https://data.example.org/v1/things/a%20b\");\n"));
+        let document = ExampleRequest {
+            is_document: true,
+            ..open.clone()
+        };
+        let [_, bare, script, r] =
+            of(&document, "https://data.example.org").map(|sample| sample.source);
+        assert!(
+            bare.ends_with("print(answer.json())")
+                && script.ends_with("console.log(await answer.json());")
+                && r.ends_with("str(answer)"),
+            "{bare}\n{r}"
+        );
+        assert!(
+            !python.contains("import os")
+                && javascript.starts_with(
+                    "const answer = await fetch(\"https://data.example.org/v1/things/a%20b\");\n"
+                )
+        );
     }
 }

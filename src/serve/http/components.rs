@@ -1,5 +1,5 @@
-//! The schemas of the documents, which are derived from the types of answers and of requests. `$field` refers to a column of a contract; it may also name a
-//! member that is no column.
+//! The schemas of the documents, which are derived from the types of answers and of requests.
+//! `$field` refers to a column of a contract; it may also name a member that is no column.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -34,11 +34,20 @@ impl Components {
         Self::with(SchemaSettings::draft2020_12().for_deserialize(), bodies)
     }
 
-    fn with<'a>(mut settings: SchemaSettings, data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
+    fn with<'a>(
+        mut settings: SchemaSettings,
+        data: impl IntoIterator<Item = &'a Data>,
+    ) -> (Self, Vec<String>) {
         settings.definitions_path = PATH.into();
         let mut generator = settings.into_generator();
         let references = data.into_iter().map(|Data(schema)| schema(&mut generator));
-        let names = references.map(|reference| reference.as_value()["$ref"].as_str().and_then(|path| path.rsplit('/').next()).unwrap_or_default().to_owned());
+        let names = references.map(|reference| {
+            reference.as_value()["$ref"]
+                .as_str()
+                .and_then(|path| path.rsplit('/').next())
+                .unwrap_or_default()
+                .to_owned()
+        });
         let names = names.collect();
         let mut schemas = Map::new();
         for (name, schema) in generator.take_definitions(true) {
@@ -55,7 +64,8 @@ impl Components {
     }
 }
 
-/// Says that an object has no other members, and leaves out what Rust's number types say of numbers, and the line breaks of comments.
+/// Says that an object has no other members, and leaves out what Rust's number types say of
+/// numbers, and the line breaks of comments.
 fn plain(schema: &mut Schema) {
     if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));
@@ -63,11 +73,17 @@ fn plain(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
     }
-    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let format = schema
+        .get("format")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     if format.starts_with("uint") {
         schema.remove("minimum");
     }
-    if matches!(format.as_str(), "double" | "float") || format.trim_start_matches('u').starts_with("int") {
+    if matches!(format.as_str(), "double" | "float")
+        || format.trim_start_matches('u').starts_with("int")
+    {
         schema.remove("format");
     }
 }

@@ -1,5 +1,6 @@
-//! The open connections: how many there may be, in all and from one address, and which of them is closed when every place is taken:
-//! the one that has waited longest for its client, those of clients without a key first. Slow clients therefore never keep out one that asks.
+//! The open connections: how many there may be, in all and from one address, and which of them is
+//! closed when every place is taken: the one that has waited longest for its client, those of
+//! clients without a key first. Slow clients therefore never keep out one that asks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -120,7 +121,12 @@ enum Admission {
 impl Connections {
     /// Places for so many connections, and so many from one address that is not this machine's own.
     pub fn new(most: usize, most_of_address: Option<usize>) -> Self {
-        Self { most, most_of_address, state: Mutex::default(), gone: Notify::new() }
+        Self {
+            most,
+            most_of_address,
+            state: Mutex::default(),
+            gone: Notify::new(),
+        }
     }
 
     /// How many are open.
@@ -140,21 +146,32 @@ impl Connections {
                 }
             }
         };
-        tokio::time::timeout(GIVING_WAY_TIME, admitted).await.ok().flatten()
+        tokio::time::timeout(GIVING_WAY_TIME, admitted)
+            .await
+            .ok()
+            .flatten()
     }
 
     fn take(self: &Arc<Self>, from: SocketAddr) -> Admission {
         let address = peer::network(from.ip());
         let mut state = self.state();
-        let of_address = state.of_addresses.get(&address).copied().unwrap_or_default();
-        if !from.ip().to_canonical().is_loopback() && self.most_of_address.is_some_and(|most| of_address >= most) {
+        let of_address = state
+            .of_addresses
+            .get(&address)
+            .copied()
+            .unwrap_or_default();
+        if !from.ip().to_canonical().is_loopback()
+            && self.most_of_address.is_some_and(|most| of_address >= most)
+        {
             return Admission::Refused;
         }
         if state.open.len() >= self.most {
             if state.giving_way >= GIVING_WAY {
                 return Admission::Later;
             }
-            let Some((_, id)) = state.waiting.pop_first() else { return Admission::Refused };
+            let Some((_, id)) = state.waiting.pop_first() else {
+                return Admission::Refused;
+            };
             if let Some(open) = state.open.remove(&id) {
                 state.giving_way += 1;
                 open.connection.is_ended.store(true, Ordering::Release);
@@ -162,12 +179,28 @@ impl Connections {
             }
         }
         let id = state.number();
-        let connection = Arc::new(Connection { id, connections: self.clone(), is_ended: AtomicBool::new(false), reader: AtomicWaker::new() });
+        let connection = Arc::new(Connection {
+            id,
+            connections: self.clone(),
+            is_ended: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
+        });
         let turn = (GivesWay::First, state.number());
         state.waiting.insert(turn, id);
-        state.open.insert(id, Open { connection: connection.clone(), at_work: 0, waits_last: 0, turn: Some(turn) });
+        state.open.insert(
+            id,
+            Open {
+                connection: connection.clone(),
+                at_work: 0,
+                waits_last: 0,
+                turn: Some(turn),
+            },
+        );
         *state.of_addresses.entry(address).or_default() += 1;
-        Admission::Taken(Place { connection, address })
+        Admission::Taken(Place {
+            connection,
+            address,
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -186,19 +219,30 @@ impl Connection {
     /// Notes that a request has come.
     pub fn begin(self: Arc<Self>) -> Busy {
         self.move_on(None, Some(Stage::AtWork));
-        Busy { connection: Some(self), stage: Stage::AtWork }
+        Busy {
+            connection: Some(self),
+            stage: Stage::AtWork,
+        }
     }
 
     /// Notes that a request waits for its body: until then the connection may have to give way.
     pub fn await_body(self: Arc<Self>, rank: GivesWay) -> AwaitsBody {
         self.move_on(Some(Stage::AtWork), Some(Stage::Waits(rank)));
-        AwaitsBody { connection: self, rank }
+        AwaitsBody {
+            connection: self,
+            rank,
+        }
     }
 
-    /// Whether it must give way to another; asked by whoever reads from it or writes to it, and told when it must.
+    /// Whether it must give way to another; asked by whoever reads from it or writes to it, and
+    /// told when it must.
     pub fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
         self.reader.register(context.waker());
-        if self.is_ended.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+        if self.is_ended.load(Ordering::Acquire) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 
     /// Moves a request from one stage to another, and the connection to the end of its rank.
@@ -206,7 +250,9 @@ impl Connection {
         let mut state = self.connections.state();
         let since = state.number();
         let State { open, waiting, .. } = &mut *state;
-        let Some(known) = open.get_mut(&self.id) else { return };
+        let Some(known) = open.get_mut(&self.id) else {
+            return;
+        };
         if let Some(count) = from.and_then(|stage| known.count(stage)) {
             *count -= 1;
         }
@@ -217,7 +263,14 @@ impl Connection {
             waiting.remove(&turn);
         }
         if known.at_work == 0 {
-            let turn = (if known.waits_last > 0 { GivesWay::Last } else { GivesWay::First }, since);
+            let turn = (
+                if known.waits_last > 0 {
+                    GivesWay::Last
+                } else {
+                    GivesWay::First
+                },
+                since,
+            );
             known.turn = Some(turn);
             waiting.insert(turn, self.id);
         }
@@ -225,12 +278,14 @@ impl Connection {
 }
 
 impl Busy {
-    /// Notes that the connection is no longer one of requests and answers, and never waits for one again.
+    /// Notes that the connection is no longer one of requests and answers, and never waits for one
+    /// again.
     pub fn stay(mut self) {
         self.connection = None;
     }
 
-    /// Notes that the answer is there, and only its client is waited for. What is returned lasts until it is taken; none where that changes nothing.
+    /// Notes that the answer is there, and only its client is waited for. What is returned lasts
+    /// until it is taken; none where that changes nothing.
     pub fn answered(mut self, rank: GivesWay) -> Option<Self> {
         if rank == GivesWay::First {
             return None;
@@ -253,7 +308,8 @@ impl Drop for Busy {
 
 impl Drop for AwaitsBody {
     fn drop(&mut self) {
-        self.connection.move_on(Some(Stage::Waits(self.rank)), Some(Stage::AtWork));
+        self.connection
+            .move_on(Some(Stage::Waits(self.rank)), Some(Stage::AtWork));
     }
 }
 
@@ -298,45 +354,70 @@ mod tests {
     #[tokio::test]
     async fn whoever_has_waited_longest_gives_way() {
         let connections = Arc::new(Connections::new(3, None));
-        let [first, second, third] =
-            [come(&connections, "192.0.2.1:1").await, come(&connections, "192.0.2.1:2").await, come(&connections, "192.0.2.1:3").await].map(Option::unwrap);
+        let [first, second, third] = [
+            come(&connections, "192.0.2.1:1").await,
+            come(&connections, "192.0.2.1:2").await,
+            come(&connections, "192.0.2.1:3").await,
+        ]
+        .map(Option::unwrap);
         // The first is at work, and the second has asked since the third came.
         let busy = first.connection.clone().begin();
         drop(second.connection.clone().begin());
         let fourth = come(&connections, "192.0.2.1:4").await.unwrap();
-        assert_eq!([&first, &second, &third, &fourth].map(is_ended), [false, false, true, false]);
+        assert_eq!(
+            [&first, &second, &third, &fourth].map(is_ended),
+            [false, false, true, false]
+        );
         assert_eq!(connections.open(), 3);
         drop(third);
         assert_eq!(connections.open(), 3, "it had given its place away already");
         let _at_work = [&second, &fourth].map(|place| place.connection.clone().begin());
-        assert!(come(&connections, "192.0.2.1:5").await.is_none(), "no request that is worked on gives way");
+        assert!(
+            come(&connections, "192.0.2.1:5").await.is_none(),
+            "no request that is worked on gives way"
+        );
         drop(busy);
         assert!(come(&connections, "192.0.2.1:5").await.is_some());
         assert!(is_ended(&first));
     }
 
     #[tokio::test]
-    async fn who_waits_for_a_body_or_for_its_answer_to_be_taken_gives_way_those_without_a_key_first() {
+    async fn who_waits_for_a_body_or_for_its_answer_to_be_taken_gives_way_those_without_a_key_first()
+     {
         let connections = Arc::new(Connections::new(5, None));
         let mut places = Vec::new();
         for port in 1..=5 {
-            places.push(come(&connections, &format!("192.0.2.1:{port}")).await.unwrap());
+            places.push(
+                come(&connections, &format!("192.0.2.1:{port}"))
+                    .await
+                    .unwrap(),
+            );
         }
         let begin = |number: usize| places[number].connection.clone().begin();
-        let (_at_work, keyed, _body, answer, body) = (begin(0), begin(1), begin(2), begin(3), begin(4));
+        let (_at_work, keyed, _body, answer, body) =
+            (begin(0), begin(1), begin(2), begin(3), begin(4));
         let _keyed_answer = keyed.answered(GivesWay::Last);
         let _keyed_body = places[2].connection.clone().await_body(GivesWay::Last);
         assert!(answer.answered(GivesWay::First).is_none());
         let _strangers_body = places[4].connection.clone().await_body(GivesWay::First);
         let mut order = Vec::new();
         for port in 6..=9 {
-            let newcomer = come(&connections, &format!("192.0.2.1:{port}")).await.unwrap();
+            let newcomer = come(&connections, &format!("192.0.2.1:{port}"))
+                .await
+                .unwrap();
             newcomer.connection.clone().begin().stay();
-            order.extend((0..5).filter(|number| is_ended(&places[*number]) && !order.contains(number)).collect::<Vec<_>>());
+            order.extend(
+                (0..5)
+                    .filter(|number| is_ended(&places[*number]) && !order.contains(number))
+                    .collect::<Vec<_>>(),
+            );
             places.push(newcomer);
         }
         assert_eq!(order, [3, 4, 1, 2]);
-        assert!(come(&connections, "192.0.2.1:10").await.is_none(), "a request that is worked on gives way to nobody");
+        assert!(
+            come(&connections, "192.0.2.1:10").await.is_none(),
+            "a request that is worked on gives way to nobody"
+        );
         drop(body);
     }
 
@@ -383,6 +464,9 @@ mod tests {
             kept.extend(place);
         }
         kept.remove(0);
-        assert!(come(&connections, "192.0.2.1:3").await.is_some(), "a place is given back");
+        assert!(
+            come(&connections, "192.0.2.1:3").await.is_some(),
+            "a place is given back"
+        );
     }
 }

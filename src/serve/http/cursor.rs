@@ -1,4 +1,5 @@
-//! Where a page ended: the last record's sort key, a digest of the filters, and the release, as opaque text.
+//! Where a page ended: the last record's sort key, a digest of the filters, and the release, as
+//! opaque text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,9 +18,16 @@ pub fn write(release: &ReleaseId, filters: &str, sort_key: &str) -> String {
 /// Digest of a request's filters: its path and its parameters other than those of paging and form.
 pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     let mut hasher = Hasher::default();
-    let mut add = |name: &str, value: &str| [name, "=", value, "\0"].iter().for_each(|text| hasher.update(text.as_bytes()));
+    let mut add = |name: &str, value: &str| {
+        [name, "=", value, "\0"]
+            .iter()
+            .for_each(|text| hasher.update(text.as_bytes()))
+    };
     path.iter().for_each(|(name, value)| add(name, value));
-    query.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "format" | "release" | "as_of")).for_each(|(name, value)| add(name, value));
+    query
+        .iter()
+        .filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "format" | "release" | "as_of"))
+        .for_each(|(name, value)| add(name, value));
     hasher.finish().short(16)
 }
 
@@ -38,10 +46,14 @@ pub fn release_of(text: &str) -> Result<ReleaseId> {
 pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String> {
     let (of_release, of_filters, sort_key) = read(text)?;
     if of_release != *release {
-        return Err(wrong("the cursor belongs to another release than the request asks for"));
+        return Err(wrong(
+            "the cursor belongs to another release than the request asks for",
+        ));
     }
     if of_filters != filters {
-        return Err(wrong("the cursor belongs to other filters; use it with those of the page it came from"));
+        return Err(wrong(
+            "the cursor belongs to other filters; use it with those of the page it came from",
+        ));
     }
     Ok(sort_key)
 }
@@ -56,12 +68,18 @@ fn wrong(message: &str) -> Problem {
 }
 
 fn read(text: &str) -> Result<(ReleaseId, String, String)> {
-    let decoded = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(not_a_cursor)?;
+    let decoded = URL_SAFE_NO_PAD
+        .decode(text)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(not_a_cursor)?;
     let mut fields = decoded.splitn(4, '|');
     match (fields.next(), fields.next(), fields.next(), fields.next()) {
-        (Some(VERSION), Some(release), Some(filters), Some(sort_key)) => {
-            Ok((release.parse().map_err(|_| not_a_cursor())?, filters.to_owned(), sort_key.to_owned()))
-        }
+        (Some(VERSION), Some(release), Some(filters), Some(sort_key)) => Ok((
+            release.parse().map_err(|_| not_a_cursor())?,
+            filters.to_owned(),
+            sort_key.to_owned(),
+        )),
         _ => Err(not_a_cursor()),
     }
 }

@@ -11,9 +11,14 @@ pub fn write_line<'a>(text: &mut Vec<u8>, cells: impl Iterator<Item = Option<&'a
     text.extend_from_slice(b"\r\n");
 }
 
-/// Writes a text, between quotation marks where it has one, a comma or a line's end, or is empty: only what is not known is an empty cell.
+/// Writes a text, between quotation marks where it has one, a comma or a line's end, or is empty:
+/// only what is not known is an empty cell.
 pub fn write_text(text: &mut Vec<u8>, cell: &str) {
-    if !cell.is_empty() && !cell.bytes().any(|byte| matches!(byte, b'"' | b',' | b'\r' | b'\n')) {
+    if !cell.is_empty()
+        && !cell
+            .bytes()
+            .any(|byte| matches!(byte, b'"' | b',' | b'\r' | b'\n'))
+    {
         return text.extend_from_slice(cell.as_bytes());
     }
     text.push(b'"');
@@ -33,8 +38,20 @@ mod tests {
     #[test]
     fn cells_are_quoted_where_the_format_asks_for_it() {
         let mut text = Vec::new();
-        let cells = [Some("plain"), Some("a,b"), Some("say \"hi\""), Some("two\r\nlines"), Some(""), None, Some("\""), Some(" blank ")];
+        let cells = [
+            Some("plain"),
+            Some("a,b"),
+            Some("say \"hi\""),
+            Some("two\r\nlines"),
+            Some(""),
+            None,
+            Some("\""),
+            Some(" blank "),
+        ];
         write_line(&mut text, cells.into_iter());
-        assert_eq!(String::from_utf8(text).unwrap(), "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",\"\",,\"\"\"\", blank \r\n");
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",\"\",,\"\"\"\", blank \r\n"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Documents that are the same for all until the program is started anew: each is named, and compressed, once.
+//! Documents that are the same for all until the program is started anew: each is named, and
+//! compressed, once.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -51,8 +52,17 @@ impl Coding {
 impl Document {
     /// A document that is known by its bytes.
     pub fn new(content_type: &'static str, plain: Bytes) -> Self {
-        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Digest::of(&plain).as_bytes()[..16]));
-        Self { content_type, plain, tag, brotli: OnceLock::new(), gzip: OnceLock::new() }
+        let tag = format!(
+            "\"{}\"",
+            URL_SAFE_NO_PAD.encode(&Digest::of(&plain).as_bytes()[..16])
+        );
+        Self {
+            content_type,
+            plain,
+            tag,
+            brotli: OnceLock::new(),
+            gzip: OnceLock::new(),
+        }
     }
 
     /// The document in the best form that is accepted, or that the client has it.
@@ -60,20 +70,29 @@ impl Document {
         let mut response = Response::new(Body::empty());
         let told = response.headers_mut();
         told.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        told.insert(header::VARY, HeaderValue::from_static("Accept-Encoding, Origin"));
+        told.insert(
+            header::VARY,
+            HeaderValue::from_static("Accept-Encoding, Origin"),
+        );
         if let Some(tag) = etag::matching(headers, &self.tag) {
             insert(told, header::ETAG, &tag);
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
         insert(told, header::ETAG, &self.tag);
-        told.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        told.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static(self.content_type),
+        );
         let mut bytes = self.plain.clone();
         if let Some(coding) = accepted(headers) {
             let document = self.clone();
             let packed = tokio::task::spawn_blocking(move || document.packed(coding)).await;
             if let Some(packed) = packed.ok().flatten() {
-                told.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+                told.insert(
+                    header::CONTENT_ENCODING,
+                    HeaderValue::from_static(coding.name()),
+                );
                 bytes = packed;
             }
         }
@@ -85,15 +104,24 @@ impl Document {
     /// The document in a coding; none, should that fail.
     fn packed(&self, coding: Coding) -> Option<Bytes> {
         let form = match coding {
-            Coding::Brotli => self.brotli.get_or_init(|| with_brotli(&self.plain).unwrap_or_default().into()),
-            Coding::Gzip => self.gzip.get_or_init(|| with_gzip(&self.plain).unwrap_or_default().into()),
+            Coding::Brotli => self
+                .brotli
+                .get_or_init(|| with_brotli(&self.plain).unwrap_or_default().into()),
+            Coding::Gzip => self
+                .gzip
+                .get_or_init(|| with_gzip(&self.plain).unwrap_or_default().into()),
         };
         (!form.is_empty()).then(|| form.clone())
     }
 }
 
 fn with_brotli(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let parameters = brotli::enc::BrotliEncoderParams { quality: BROTLI_QUALITY, lgwin: BROTLI_WINDOW_BITS, size_hint: bytes.len(), ..Default::default() };
+    let parameters = brotli::enc::BrotliEncoderParams {
+        quality: BROTLI_QUALITY,
+        lgwin: BROTLI_WINDOW_BITS,
+        size_hint: bytes.len(),
+        ..Default::default()
+    };
     let mut packed = Vec::new();
     brotli::BrotliCompress(&mut &*bytes, &mut packed, &parameters)?;
     Ok(packed)
@@ -107,21 +135,40 @@ fn with_gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 
 /// The coding that is liked best; of equals the smaller one. None is the document as it is.
 fn accepted(headers: &HeaderMap) -> Option<Coding> {
-    let texts = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let said: Vec<(&str, f32)> = texts.flat_map(|text| text.split(',')).map(weighed).collect();
+    let texts = headers
+        .get_all(header::ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let said: Vec<(&str, f32)> = texts
+        .flat_map(|text| text.split(','))
+        .map(weighed)
+        .collect();
     let weight = |name: &str| {
-        let named = said.iter().find(|(coding, _)| coding.eq_ignore_ascii_case(name));
-        named.or_else(|| said.iter().find(|(coding, _)| *coding == "*")).map_or(0.0, |(_, weight)| *weight)
+        let named = said
+            .iter()
+            .find(|(coding, _)| coding.eq_ignore_ascii_case(name));
+        named
+            .or_else(|| said.iter().find(|(coding, _)| *coding == "*"))
+            .map_or(0.0, |(_, weight)| *weight)
     };
     let (brotli, gzip) = (weight("br"), weight("gzip"));
-    let best = if gzip > brotli { (Coding::Gzip, gzip) } else { (Coding::Brotli, brotli) };
+    let best = if gzip > brotli {
+        (Coding::Gzip, gzip)
+    } else {
+        (Coding::Brotli, brotli)
+    };
     (best.1 > 0.0).then_some(best.0)
 }
 
 fn weighed(item: &str) -> (&str, f32) {
     let (coding, parameters) = item.split_once(';').unwrap_or((item, ""));
-    let weight = parameters.split(';').find_map(|parameter| parameter.trim().strip_prefix("q="));
-    (coding.trim(), weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0)))
+    let weight = parameters
+        .split(';')
+        .find_map(|parameter| parameter.trim().strip_prefix("q="));
+    (
+        coding.trim(),
+        weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0)),
+    )
 }
 
 #[cfg(test)]
@@ -145,7 +192,8 @@ mod tests {
             ("zstd", None),
             ("", None),
         ] {
-            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(text))]);
+            let headers =
+                HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(text))]);
             assert_eq!(accepted(&headers), coding, "{text}");
         }
         assert_eq!(accepted(&HeaderMap::new()), None);

@@ -1,4 +1,5 @@
-//! What an endpoint declares, what its handler gets and what it returns: one request, one pinned release, one answer written into one buffer.
+//! What an endpoint declares, what its handler gets and what it returns: one request, one pinned
+//! release, one answer written into one buffer.
 
 use std::sync::Arc;
 
@@ -64,15 +65,19 @@ impl Endpoint {
 
     /// Where the records of `data` are, of an endpoint whose answer can be a table.
     pub fn rows(&self) -> Option<&'static str> {
-        self.parameters.iter().find_map(|parameter| match parameter.kind {
-            Kind::Format(rows) => Some(rows),
-            _ => None,
-        })
+        self.parameters
+            .iter()
+            .find_map(|parameter| match parameter.kind {
+                Kind::Format(rows) => Some(rows),
+                _ => None,
+            })
     }
 
     /// What a parameter's declaration says.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
-        self.parameters.iter().find(|parameter| parameter.name == name)
+        self.parameters
+            .iter()
+            .find(|parameter| parameter.name == name)
     }
 }
 
@@ -104,7 +109,8 @@ pub enum Validity {
     Release,
     /// On the present day: right until it ends.
     Day,
-    /// On the day that the parameter `date` names, the present one when absent: what held on a past day is settled.
+    /// On the day that the parameter `date` names, the present one when absent: what held on a past
+    /// day is settled.
     Date,
     /// On what the server is doing: never kept.
     Moment,
@@ -114,7 +120,8 @@ pub enum Validity {
 pub enum Handler {
     /// Answers from memory.
     Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
-    /// Answers from memory with a document in the words of a standard, which has no place for an envelope around it.
+    /// Answers from memory with a document in the words of a standard, which has no place for an
+    /// envelope around it.
     Document(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// The same of a document that is JSON-LD, and goes out by that name where it is asked for.
     LinkedData(fn(&Call<'_>, &mut Json) -> Result<Meta>),
@@ -150,7 +157,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// `rate_limited`, when it has not enough.
     pub fn charge(&self, items: usize) -> Result<()> {
-        self.service.charge(self.client, items.saturating_sub(1) as u64)
+        self.service
+            .charge(self.client, items.saturating_sub(1) as u64)
     }
 
     pub fn scopes(&self) -> &[Scope] {
@@ -172,12 +180,17 @@ impl<'a> Call<'a> {
 
     /// The value of a placeholder of the path.
     pub fn path_value(&self, name: &str) -> &str {
-        self.path.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+        self.path
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+            .unwrap_or_default()
     }
 }
 
-/// Declares the parameters of an endpoint as a struct: `struct Parameters<'a> { name: type = kind, …, ..parameter, }`. A field is the parameter of its name, described
-/// by its comment or, without one, as what is behind `=`. `..` adds a parameter that handlers do not read.
+/// Declares the parameters of an endpoint as a struct: `struct Parameters<'a> { name: type = kind,
+/// …, ..parameter, }`. A field is the parameter of its name, described by its comment or, without
+/// one, as what is behind `=`. `..` adds a parameter that handlers do not read.
 macro_rules! query {
     (
         $(#[$meta:meta])*

@@ -1,4 +1,5 @@
-//! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them; a document alone.
+//! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them; a
+//! document alone.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,8 @@ use crate::meaning::{self, Searched};
 use crate::release::freshness::{Freshness, freshness_of};
 use pubdata_store::Manifest;
 
-/// Runs a handler and writes the whole envelope. With it, whether the answer is right for the moment only.
+/// Runs a handler and writes the whole envelope. With it, whether the answer is right for the
+/// moment only.
 ///
 /// # Errors
 /// The handler's.
@@ -32,8 +34,12 @@ pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     let coverage = meta.coverage.as_ref();
     let searched = Searched {
         datasets: &meta.datasets,
-        jurisdictions: coverage.map(|coverage| coverage.jurisdictions_searched.as_slice()).unwrap_or_default(),
-        states: coverage.map(|coverage| coverage.states_searched.as_slice()).unwrap_or_default(),
+        jurisdictions: coverage
+            .map(|coverage| coverage.jurisdictions_searched.as_slice())
+            .unwrap_or_default(),
+        states: coverage
+            .map(|coverage| coverage.states_searched.as_slice())
+            .unwrap_or_default(),
     };
     if let Some(message) = meaning::lost(&searched, manifest_of(call, &meta)) {
         meta.notice("MEANING_LOST", message);
@@ -55,8 +61,12 @@ fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
 /// The handler's.
 pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let answer = match &call.endpoint.handler {
-        Handler::Memory(handler) | Handler::Document(handler) | Handler::LinkedData(handler) => handler(call, json),
-        Handler::Files(handler) | Handler::WithoutRelease(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
+        Handler::Memory(handler) | Handler::Document(handler) | Handler::LinkedData(handler) => {
+            handler(call, json)
+        }
+        Handler::Files(handler)
+        | Handler::WithoutRelease(handler)
+        | Handler::Download { list: handler, .. } => handler(call, json).await,
     };
     answer.map_err(|problem| problem.with_samples_named(&call.release.manifest))
 }
@@ -66,13 +76,15 @@ pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 pub struct MetaOfAnswer<'a> {
     /// Identifier of the request, repeated in the header `X-Request-Id`.
     request_id: &'a str,
-    /// The release that the whole answer comes from; null while no release is loaded, when only questions about keys and plans are answered.
+    /// The release that the whole answer comes from; null while no release is loaded, when only
+    /// questions about keys and plans are answered.
     release: Option<MetaRelease<'a>>,
     /// Datasets that the answer was made from.
     datasets: Vec<MetaDataset<'a>>,
     /// Facts that a reader needs to interpret the answer; empty if there are none.
     notices: &'a [Notice],
-    /// Records or areas that the datasets behind the answer cover; absent from answers to which coverage does not apply.
+    /// Records or areas that the datasets behind the answer cover; absent from answers to which
+    /// coverage does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Coverage")]
     coverage: Option<&'a Coverage>,
@@ -84,7 +96,8 @@ pub struct MetaOfAnswer<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct MetaRelease<'a> {
-    /// Release that answered the request; send it as `release` to repeat the request on the same data.
+    /// Release that answered the request; send it as `release` to repeat the request on the same
+    /// data.
     #[schemars(pattern(r"^r[0-9a-f]{20}$"))]
     release_id: &'a str,
     /// Channel that the server follows, such as `nightly` or `stable`.
@@ -107,11 +120,24 @@ impl<'a> MetaOfAnswer<'a> {
         let manifest = manifest_of(call, meta);
         let of_release = call.release.freshness(call.today());
         let dataset = |dataset_id: &'a Cow<'static, str>| {
-            let of_earlier = meta.release.as_ref().and_then(|earlier| Some(freshness_of(earlier, earlier.datasets.get(&**dataset_id)?, call.today())));
+            let of_earlier = meta.release.as_ref().and_then(|earlier| {
+                Some(freshness_of(
+                    earlier,
+                    earlier.datasets.get(&**dataset_id)?,
+                    call.today(),
+                ))
+            });
             let freshness = of_earlier.unwrap_or_else(|| of_release.of(dataset_id));
-            MetaDataset { dataset_id, published_at: Instant(&manifest.published_at), freshness }
+            MetaDataset {
+                dataset_id,
+                published_at: Instant(&manifest.published_at),
+                freshness,
+            }
         };
-        let release = MetaRelease { release_id: manifest.release_id.as_str(), channel: call.service.catalog.channel() };
+        let release = MetaRelease {
+            release_id: manifest.release_id.as_str(),
+            channel: call.service.catalog.channel(),
+        };
         Self {
             request_id: call.request_id,
             release: (!call.release.is_none()).then_some(release),

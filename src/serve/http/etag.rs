@@ -1,5 +1,5 @@
-//! Names an answer by what decides it: program, release, path, parameters, and the datasets' freshness. A compressed form of an answer has
-//! the coding's name at the end of its tag.
+//! Names an answer by what decides it: program, release, path, parameters, and the datasets'
+//! freshness. A compressed form of an answer has the coding's name at the end of its tag.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine as _;
@@ -79,7 +79,10 @@ pub fn matching(headers: &HeaderMap, tag: &str) -> Option<String> {
         }
         let strong = sent.strip_prefix("W/").unwrap_or(sent);
         let inner = strong.strip_prefix('"')?.strip_suffix('"')?;
-        let plain = CODINGS.iter().find_map(|coding| inner.strip_suffix(coding)).unwrap_or(inner);
+        let plain = CODINGS
+            .iter()
+            .find_map(|coding| inner.strip_suffix(coding))
+            .unwrap_or(inner);
         (format!("\"{plain}\"") == tag).then(|| strong.to_owned())
     })
 }
@@ -90,13 +93,28 @@ pub fn is_any(headers: &HeaderMap) -> bool {
 }
 
 fn sent(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim)
+    headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
 }
 
 /// Marks the tag of a compressed answer with its coding.
 pub fn mark_coding(headers: &mut HeaderMap) {
-    let Some(coding) = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
-    let Some(tag) = headers.get(header::ETAG).and_then(|value| value.to_str().ok()) else { return };
+    let Some(coding) = headers
+        .get(header::CONTENT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return;
+    };
+    let Some(tag) = headers
+        .get(header::ETAG)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return;
+    };
     let marked = format!("{}-{coding}\"", tag.trim_end_matches('"'));
     if let Ok(value) = HeaderValue::from_str(&marked) {
         headers.insert(header::ETAG, value);

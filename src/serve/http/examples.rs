@@ -1,5 +1,6 @@
-//! What is kept in `docs/examples` of each operation: the request that is shown, its body, and what it is answered with; and in
-//! `docs/operations` what is said of it. A test asks again and compares.
+//! What is kept in `docs/examples` of each operation: the request that is shown, its body, and what
+//! it is answered with; and in `docs/operations` what is said of it. A test asks again and
+//! compares.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -15,7 +16,13 @@ struct Kept;
 struct Described;
 
 /// What need not be encoded in a query, and is neither a shell's nor a command's.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b',').remove(b':');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b',')
+    .remove(b':');
 
 /// A request that works, as it is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +41,8 @@ pub struct ExampleRequest {
 impl ExampleRequest {
     /// The request whose answer is kept; of an endpoint without one, the path alone.
     pub fn of(endpoint: &Endpoint) -> Self {
-        let kept = read("requests").and_then(|requests| requests[endpoint.operation_id].as_str().map(str::to_owned));
+        let kept = read("requests")
+            .and_then(|requests| requests[endpoint.operation_id].as_str().map(str::to_owned));
         let asked = kept.unwrap_or_else(|| endpoint.path.to_owned());
         let (path, query) = asked.split_once('?').unwrap_or((&asked, ""));
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
@@ -42,7 +50,9 @@ impl ExampleRequest {
         Self {
             method: endpoint.method,
             path: path.to_owned(),
-            query: pairs.map(|(name, value)| (decoded(name), decoded(value))).collect(),
+            query: pairs
+                .map(|(name, value)| (decoded(name), decoded(value)))
+                .collect(),
             body: endpoint.body.and_then(|_| body(endpoint.operation_id)),
             needs_key: endpoint.access != Access::Everyone,
             is_document: endpoint.is_document(),
@@ -51,8 +61,16 @@ impl ExampleRequest {
 
     /// Path and query.
     pub fn target(&self) -> String {
-        let pairs: Vec<String> = self.query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
-        if pairs.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, pairs.join("&")) }
+        let pairs: Vec<String> = self
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name}={}", encoded(value)))
+            .collect();
+        if pairs.is_empty() {
+            self.path.clone()
+        } else {
+            format!("{}?{}", self.path, pairs.join("&"))
+        }
     }
 }
 
@@ -73,7 +91,9 @@ pub fn body(operation_id: &str) -> Option<Value> {
 /// What is said of an operation beyond its summary, in Markdown.
 pub fn description(operation_id: &str) -> Option<String> {
     let file = Described::get(&format!("{operation_id}.md"))?;
-    String::from_utf8(file.data.into_owned()).ok().map(|text| text.trim().to_owned())
+    String::from_utf8(file.data.into_owned())
+        .ok()
+        .map(|text| text.trim().to_owned())
 }
 
 fn read(name: &str) -> Option<Value> {

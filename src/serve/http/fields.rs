@@ -1,4 +1,5 @@
-//! What a field of a struct of parameters can be (`query!` in `endpoint.rs`), how its value is read, and from which texts.
+//! What a field of a struct of parameters can be (`query!` in `endpoint.rs`), how its value is
+//! read, and from which texts.
 
 use jiff::civil::Date;
 
@@ -48,7 +49,8 @@ values! {
     usize: ValueType::Integer { min: 0, max: i64::MAX },
 }
 
-/// How many values a field has: always one, one or none, or a list, which is empty when the parameter is absent.
+/// How many values a field has: always one, one or none, or a list, which is empty when the
+/// parameter is absent.
 #[derive(Debug, Clone, Copy)]
 pub enum Count {
     One,
@@ -84,6 +86,11 @@ impl<'a, T: Value<'a>> Field<'a> for Vec<T> {
     const FORM: (Count, ValueType) = (Count::List, T::TYPE);
 
     fn read(text: Option<&'a str>) -> Option<Self> {
-        Some(text.into_iter().flat_map(|list| list.split(',')).filter_map(T::read).collect())
+        Some(
+            text.into_iter()
+                .flat_map(|list| list.split(','))
+                .filter_map(T::read)
+                .collect(),
+        )
     }
 }

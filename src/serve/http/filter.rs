@@ -10,7 +10,8 @@ use pubdata_core::canonical::name::{Forms, is_legal_form, searched};
 
 pub const STATES: Parameter =
     Kind::State.described("Comma list of states, by postal code or name; all that are covered when absent. A text that names no state is refused.");
-pub const CITY: Parameter = Kind::Text { min: 1, max: 80 }.described("Only in this city, as the source names it; case and punctuation do not matter.");
+pub const CITY: Parameter = Kind::Text { min: 1, max: 80 }
+    .described("Only in this city, as the source names it; case and punctuation do not matter.");
 pub const ZIP: Parameter = Kind::Zip.described("Only in this ZIP code, five digits.");
 
 /// Checks that the states a request asks for are covered.
@@ -19,17 +20,32 @@ pub const ZIP: Parameter = Kind::Zip.described("Only in this ZIP code, five digi
 /// `coverage_unavailable`, when one is not.
 pub fn check_states(states: &[&str], covered: &[&str], what: &str) -> Result<()> {
     match states.iter().find(|state| !covered.contains(state)) {
-        Some(state) => Err(not_covered("state", format!("{what} of {state} are not covered"), covered)),
+        Some(state) => Err(not_covered(
+            "state",
+            format!("{what} of {state} are not covered"),
+            covered,
+        )),
         None => Ok(()),
     }
 }
 
-/// Adds a notice to an answer without a record, where the name consists of words that are no part of the names that are searched.
+/// Adds a notice to an answer without a record, where the name consists of words that are no part
+/// of the names that are searched.
 pub fn add_no_words_notice(meta: &mut Meta, name: &str) {
     let searched = searched(name, Forms::OfStates);
-    let is_general = |word: &str| is_legal_form(word) || ["A", "AN", "AND", "OF", "THE"].contains(&word);
-    if searched.core.split(' ').all(|word| word.is_empty() || is_general(word)) {
-        meta.notice("NAME_WITHOUT_WORDS", format!("`{name}` has no word to search for: an article or a legal form alone is no name."));
+    let is_general =
+        |word: &str| is_legal_form(word) || ["A", "AN", "AND", "OF", "THE"].contains(&word);
+    if searched
+        .core
+        .split(' ')
+        .all(|word| word.is_empty() || is_general(word))
+    {
+        meta.notice(
+            "NAME_WITHOUT_WORDS",
+            format!(
+                "`{name}` has no word to search for: an article or a legal form alone is no name."
+            ),
+        );
     }
 }
 
@@ -45,11 +61,21 @@ impl DayRange {
     ///
     /// # Errors
     /// `invalid_parameter`, when they are the wrong way round.
-    pub fn of((from, first): (&str, Option<Date>), (to, last): (&str, Option<Date>)) -> Result<Self> {
+    pub fn of(
+        (from, first): (&str, Option<Date>),
+        (to, last): (&str, Option<Date>),
+    ) -> Result<Self> {
         if first.zip(last).is_some_and(|(first, last)| first > last) {
-            return Err(Problem::of_field(Code::InvalidParameter, from, format!("`{from}` is after `{to}`")));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                from,
+                format!("`{from}` is after `{to}`"),
+            ));
         }
-        Ok(Self { from: first.map(days::since_epoch), to: last.map(days::since_epoch) })
+        Ok(Self {
+            from: first.map(days::since_epoch),
+            to: last.map(days::since_epoch),
+        })
     }
 
     pub fn is_open(self) -> bool {
@@ -61,8 +87,11 @@ impl DayRange {
         self.from.is_none_or(|from| from <= last) && self.to.is_none_or(|to| first <= to)
     }
 
-    /// Whether a day lies in the range; what has no day does not, unless the range is open on both sides.
+    /// Whether a day lies in the range; what has no day does not, unless the range is open on both
+    /// sides.
     pub fn has(self, day: Option<i32>) -> bool {
-        self.from.is_none_or(|from| day.is_some_and(|day| from <= day)) && self.to.is_none_or(|to| day.is_some_and(|day| day <= to))
+        self.from
+            .is_none_or(|from| day.is_some_and(|day| from <= day))
+            && self.to.is_none_or(|to| day.is_some_and(|day| day <= to))
     }
 }

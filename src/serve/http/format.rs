@@ -1,5 +1,5 @@
-//! In which form an answer goes out: JSON, or what the request asks for of what the endpoint has: a table of its records, or the same JSON by the name of
-//! linked data.
+//! In which form an answer goes out: JSON, or what the request asks for of what the endpoint has: a
+//! table of its records, or the same JSON by the name of linked data.
 
 use axum::http::{HeaderMap, header};
 
@@ -18,27 +18,43 @@ pub enum Format {
     Csv(&'static str),
 }
 
-/// Reads which form is asked for: by the parameter, else by the header. What is not JSON is written into the query either way, so that it has one tag.
+/// Reads which form is asked for: by the parameter, else by the header. What is not JSON is written
+/// into the query either way, so that it has one tag.
 ///
 /// # Errors
 /// `invalid_parameter`, when the header accepts nothing that there is.
 pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Result<Format> {
-    let asked = if endpoint.rows().is_some() { query.take("format") } else { None };
+    let asked = if endpoint.rows().is_some() {
+        query.take("format")
+    } else {
+        None
+    };
     let accepted = Accepted::of(headers);
     let format = match (endpoint.rows(), asked.as_deref()) {
         (Some(rows), Some("csv")) => Format::Csv(rows),
         (Some(_), Some(_)) => Format::Json,
-        (Some(rows), None) if accepted.of_table.0 > 0.0 && accepted.of_table > accepted.of_json => Format::Csv(rows),
-        _ if endpoint.is_linked_data() && accepted.of_linked_data.0 > 0.0 && accepted.of_linked_data > accepted.of_json => Format::LinkedData,
+        (Some(rows), None) if accepted.of_table.0 > 0.0 && accepted.of_table > accepted.of_json => {
+            Format::Csv(rows)
+        }
+        _ if endpoint.is_linked_data()
+            && accepted.of_linked_data.0 > 0.0
+            && accepted.of_linked_data > accepted.of_json =>
+        {
+            Format::LinkedData
+        }
         _ if accepted.of_json.0 > 0.0 => Format::Json,
         (rows, _) => {
             let other = match rows {
                 Some(_) => format!(" or `{CSV}`"),
-                None if matches!(endpoint.handler, Handler::Download { .. }) => format!(", `{CSV}` or `{PARQUET}`"),
+                None if matches!(endpoint.handler, Handler::Download { .. }) => {
+                    format!(", `{CSV}` or `{PARQUET}`")
+                }
                 None if endpoint.is_linked_data() => format!(" or `{JSON_LD}`"),
                 None => String::new(),
             };
-            let message = format!("the answer is `application/json`{other}, and the Accept header excludes that");
+            let message = format!(
+                "the answer is `application/json`{other}, and the Accept header excludes that"
+            );
             return Err(Problem::of_field(Code::InvalidParameter, "Accept", message));
         }
     };
@@ -52,9 +68,17 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
 
 /// Writes into the query of a download which file the header asks for, where no parameter does.
 pub fn choose_file(headers: &HeaderMap, query: &mut Query) {
-    let Accepted { of_json, of_table, of_parquet, .. } = Accepted::of(headers);
+    let Accepted {
+        of_json,
+        of_table,
+        of_parquet,
+        ..
+    } = Accepted::of(headers);
     let files = [(of_table, "csv"), (of_parquet, "parquet")];
-    let best = files.into_iter().filter(|(liked, _)| liked.0 > 0.0 && *liked > of_json).max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
+    let best = files
+        .into_iter()
+        .filter(|(liked, _)| liked.0 > 0.0 && *liked > of_json)
+        .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
     if let Some((_, format)) = best.filter(|_| query.get("format").is_none()) {
         query.set("format", format.to_owned());
     }
@@ -76,23 +100,46 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// The closest range that a form is in decides (RFC 9110, section 12.5.1); without a header JSON is liked, and a table not.
+    /// The closest range that a form is in decides (RFC 9110, section 12.5.1); without a header
+    /// JSON is liked, and a table not.
     fn of(headers: &HeaderMap) -> Self {
-        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let ranges: Vec<(String, f32)> = values.flat_map(|value| value.split(',')).map(weighed).collect();
+        let values = headers
+            .get_all(header::ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let ranges: Vec<(String, f32)> = values
+            .flat_map(|value| value.split(','))
+            .map(weighed)
+            .collect();
         if ranges.is_empty() {
             let none = (0.0, 0);
-            return Self { of_json: (1.0, 0), of_linked_data: none, of_table: none, of_parquet: none, of_html: none };
+            return Self {
+                of_json: (1.0, 0),
+                of_linked_data: none,
+                of_table: none,
+                of_parquet: none,
+                of_html: none,
+            };
         }
         let of = |names: &[&[&str]]| {
-            let closest = names.iter().zip((1..=3_u8).rev()).find_map(|(names, closeness)| {
-                let weights = ranges.iter().filter(|(range, _)| names.contains(&range.as_str())).map(|(_, weight)| *weight);
-                weights.reduce(f32::max).map(|weight| (weight, closeness))
-            });
+            let closest = names
+                .iter()
+                .zip((1..=3_u8).rev())
+                .find_map(|(names, closeness)| {
+                    let weights = ranges
+                        .iter()
+                        .filter(|(range, _)| names.contains(&range.as_str()))
+                        .map(|(_, weight)| *weight);
+                    weights.reduce(f32::max).map(|weight| (weight, closeness))
+                });
             closest.unwrap_or((0.0, 0))
         };
         Self {
-            of_json: of(&[&["application/json", "application/problem+json"], &["application/*"], &["*/*"]]),
+            of_json: of(&[
+                &["application/json", "application/problem+json"],
+                &["application/*"],
+                &["*/*"],
+            ]),
             of_linked_data: of(&[&[JSON_LD], &["application/*"], &["*/*"]]),
             of_table: of(&[&[CSV], &["text/*"], &["*/*"]]),
             of_parquet: of(&[&[PARQUET], &["application/*"], &["*/*"]]),
@@ -104,7 +151,9 @@ impl Accepted {
 fn weighed(range: &str) -> (String, f32) {
     let mut parts = range.split(';').map(str::trim);
     let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |weight| weight.parse().unwrap_or(1.0));
+    let weight = parts
+        .find_map(|part| part.strip_prefix("q="))
+        .map_or(1.0, |weight| weight.parse().unwrap_or(1.0));
     (media_type, weight)
 }
 
@@ -114,18 +163,35 @@ mod tests {
 
     /// Weights of JSON and of a table.
     fn weights(accept: &'static str) -> (f32, f32) {
-        let headers = HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]);
+        let headers =
+            HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]);
         let accepted = Accepted::of(&headers);
         (accepted.of_json.0, accepted.of_table.0)
     }
 
     #[test]
     fn html_is_for_those_who_like_it_more_than_anything_else() {
-        let is_html = |accept: &'static str| is_html_preferred(&HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]));
-        for accept in ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html", "text/*, application/json;q=0.5"] {
+        let is_html = |accept: &'static str| {
+            is_html_preferred(&HeaderMap::from_iter([(
+                header::ACCEPT,
+                axum::http::HeaderValue::from_static(accept),
+            )]))
+        };
+        for accept in [
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "text/html",
+            "text/*, application/json;q=0.5",
+        ] {
             assert!(is_html(accept), "{accept}");
         }
-        for accept in ["*/*", "text/html, */*", "text/html;q=0.8, */*", "application/json, text/html;q=0.9", "text/csv", ""] {
+        for accept in [
+            "*/*",
+            "text/html, */*",
+            "text/html;q=0.8, */*",
+            "application/json, text/html;q=0.9",
+            "text/csv",
+            "",
+        ] {
             assert!(!is_html(accept), "{accept}");
         }
         assert!(!is_html_preferred(&HeaderMap::new()));
@@ -136,7 +202,10 @@ mod tests {
         assert_eq!(weights("*/*"), (1.0, 1.0));
         assert_eq!(weights("text/csv"), (0.0, 1.0));
         assert_eq!(weights("text/csv;q=0.5, application/json"), (1.0, 0.5));
-        assert_eq!(weights("TEXT/CSV ; header=present; q=0.9, */*;q=0.1"), (0.1, 0.9));
+        assert_eq!(
+            weights("TEXT/CSV ; header=present; q=0.9, */*;q=0.1"),
+            (0.1, 0.9)
+        );
         assert_eq!(weights("application/json;q=0, */*"), (0.0, 1.0));
         assert_eq!(weights("text/html"), (0.0, 0.0));
         assert_eq!(weights("text/*;q=0.4, application/*;q=0.3"), (0.3, 0.4));

@@ -1,5 +1,7 @@
-//! For which host a request is. A server that speaks plain HTTP on this machine's own address is reached by every page that the machine's browser shows:
-//! one that lets its own name lead here, too, may read the answers as its own. Only names that lead nowhere else are therefore answered with what needs no key.
+//! For which host a request is. A server that speaks plain HTTP on this machine's own address is
+//! reached by every page that the machine's browser shows: one that lets its own name lead here,
+//! too, may read the answers as its own. Only names that lead nowhere else are therefore answered
+//! with what needs no key.
 
 use std::net::IpAddr;
 
@@ -11,15 +13,29 @@ use super::problem::{Code, Problem};
 use super::request_id::shown;
 use crate::settings::ServeSettings;
 
-/// Refuses a request under a name that is neither this machine's nor the public address. One without a host does not come from a browser.
+/// Refuses a request under a name that is neither this machine's nor the public address. One
+/// without a host does not come from a browser.
 ///
 /// # Errors
 /// `invalid_parameter`, naming the host and the settings that admit it.
 pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
-    let named = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
-    let Some(sent) = named.or_else(|| parts.headers.get(header::HOST).map(axum::http::HeaderValue::as_bytes)) else { return Ok(()) };
-    let host = std::str::from_utf8(sent).ok().and_then(|text| text.parse::<Authority>().ok());
-    if host.is_some_and(|host| is_of_this_machine(host.host()) || is_public(settings, host.host())) {
+    let named = parts
+        .uri
+        .authority()
+        .map(|authority| authority.as_str().as_bytes());
+    let Some(sent) = named.or_else(|| {
+        parts
+            .headers
+            .get(header::HOST)
+            .map(axum::http::HeaderValue::as_bytes)
+    }) else {
+        return Ok(());
+    };
+    let host = std::str::from_utf8(sent)
+        .ok()
+        .and_then(|text| text.parse::<Authority>().ok());
+    if host.is_some_and(|host| is_of_this_machine(host.host()) || is_public(settings, host.host()))
+    {
         return Ok(());
     }
     let message = format!(
@@ -29,16 +45,25 @@ pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
     Err(Problem::of_field(Code::InvalidParameter, "Host", message))
 }
 
-/// An address is itself; of names only those of this machine lead nowhere else (RFC 6761, section 6.3).
+/// An address is itself; of names only those of this machine lead nowhere else (RFC 6761, section
+/// 6.3).
 fn is_of_this_machine(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    let address = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&name);
+    let address = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(&name);
     name == "localhost" || name.ends_with(".localhost") || address.parse::<IpAddr>().is_ok()
 }
 
 fn is_public(settings: &ServeSettings, host: &str) -> bool {
-    let url = settings.public_url.as_deref().and_then(|url| url.parse::<Uri>().ok());
-    url.as_ref().and_then(Uri::host).is_some_and(|public| public.eq_ignore_ascii_case(host))
+    let url = settings
+        .public_url
+        .as_deref()
+        .and_then(|url| url.parse::<Uri>().ok());
+    url.as_ref()
+        .and_then(Uri::host)
+        .is_some_and(|public| public.eq_ignore_ascii_case(host))
 }
 
 #[cfg(test)]
@@ -61,18 +86,45 @@ mod tests {
         let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
         let mut settings = ServeSettings::new(".".into(), plans);
         settings.public_url = Some("https://Data.Example.org/api/".to_owned());
-        let good =
-            ["localhost", "LOCALHOST:9000", "localhost.", "a.localhost:8080", "127.0.0.1:8080", "127.1.2.3", "[::1]:8080", "192.0.2.1:80", "data.example.org"];
+        let good = [
+            "localhost",
+            "LOCALHOST:9000",
+            "localhost.",
+            "a.localhost:8080",
+            "127.0.0.1:8080",
+            "127.1.2.3",
+            "[::1]:8080",
+            "192.0.2.1:80",
+            "data.example.org",
+        ];
         for host in good {
             assert!(is_answered(&settings, "/", Some(host.as_bytes())), "{host}");
         }
-        let bad: [&[u8]; 8] =
-            [b"evil.example", b"evil.example:8080", b"localhost.evil.example", b"notlocalhost", b"127.0.0.1.evil.example", b"a.data.example.org", b"", b"\xe9"];
+        let bad: [&[u8]; 8] = [
+            b"evil.example",
+            b"evil.example:8080",
+            b"localhost.evil.example",
+            b"notlocalhost",
+            b"127.0.0.1.evil.example",
+            b"a.data.example.org",
+            b"",
+            b"\xe9",
+        ];
         for host in bad {
-            assert!(!is_answered(&settings, "/", Some(host)), "{}", String::from_utf8_lossy(host));
+            assert!(
+                !is_answered(&settings, "/", Some(host)),
+                "{}",
+                String::from_utf8_lossy(host)
+            );
         }
-        assert!(is_answered(&settings, "/", None), "no browser leaves the host out");
-        assert!(!is_answered(&settings, "http://evil.example/", Some(b"localhost")), "the address that is asked for counts before the header");
+        assert!(
+            is_answered(&settings, "/", None),
+            "no browser leaves the host out"
+        );
+        assert!(
+            !is_answered(&settings, "http://evil.example/", Some(b"localhost")),
+            "the address that is asked for counts before the header"
+        );
         settings.public_url = None;
         assert!(!is_answered(&settings, "/", Some(b"data.example.org")));
     }

@@ -1,5 +1,6 @@
-//! Opens a socket and answers on it, by HTTP/1.1 only: time and size of heads, TLS, and bounds on open connections and on how long one
-//! may take nothing. Why so: `docs/decisions/0020-connections-and-bytes-in-flight.md`.
+//! Opens a socket and answers on it, by HTTP/1.1 only: time and size of heads, TLS, and bounds on
+//! open connections and on how long one may take nothing. Why so:
+//! `docs/decisions/0020-connections-and-bytes-in-flight.md`.
 
 use std::convert::Infallible;
 use std::io;
@@ -39,16 +40,32 @@ const HEADERS: usize = 256;
 const SYSTEM_REST: Duration = Duration::from_millis(50);
 
 /// What answers requests, a copy of it for each.
-pub trait Answers: tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static {}
+pub trait Answers:
+    tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
 
-impl<S: tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static> Answers for S {}
+impl<
+    S: tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+> Answers for S
+{
+}
 
 /// How connections are treated.
 #[derive(Clone)]
 pub struct Transport {
     pub tls: Option<Arc<ServerConfig>>,
     pub connections: Arc<Connections>,
-    /// How long a client may take to shake hands, and to send the head of a request, from the first byte that is waited for.
+    /// How long a client may take to shake hands, and to send the head of a request, from the first
+    /// byte that is waited for.
     pub head_time: Duration,
     /// How long a client may take nothing of what it is sent.
     pub write_time: Duration,
@@ -62,8 +79,14 @@ pub struct Transport {
 ///
 /// # Errors
 /// `Store`, when the socket cannot be used.
-pub async fn run<S: Answers>(listener: std::net::TcpListener, transport: Transport, answers: S, mut stop: watch::Receiver<bool>) -> Result<()> {
-    let listener = TcpListener::from_std(listener).map_err(|error| Error::store(format!("the server failed: {error}")))?;
+pub async fn run<S: Answers>(
+    listener: std::net::TcpListener,
+    transport: Transport,
+    answers: S,
+    mut stop: watch::Receiver<bool>,
+) -> Result<()> {
+    let listener = TcpListener::from_std(listener)
+        .map_err(|error| Error::store(format!("the server failed: {error}")))?;
     let mut open = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -79,16 +102,36 @@ pub async fn run<S: Answers>(listener: std::net::TcpListener, transport: Transpo
         if let Some(place) = transport.connections.admit(from).await
             && stream.set_nodelay(true).is_ok()
         {
-            let stream = Bounded { stream, place, write_time: transport.write_time, stalled: None };
-            open.spawn(answer_on(stream, from, transport.clone(), answers.clone(), stop.clone()));
+            let stream = Bounded {
+                stream,
+                place,
+                write_time: transport.write_time,
+                stalled: None,
+            };
+            open.spawn(answer_on(
+                stream,
+                from,
+                transport.clone(),
+                answers.clone(),
+                stop.clone(),
+            ));
         }
     }
     drop(listener);
-    let _ = timeout(transport.drain_limit, async { while open.join_next().await.is_some() {} }).await;
+    let _ = timeout(transport.drain_limit, async {
+        while open.join_next().await.is_some() {}
+    })
+    .await;
     Ok(())
 }
 
-async fn answer_on<S: Answers>(stream: Bounded, from: SocketAddr, transport: Transport, answers: S, stop: watch::Receiver<bool>) {
+async fn answer_on<S: Answers>(
+    stream: Bounded,
+    from: SocketAddr,
+    transport: Transport,
+    answers: S,
+    stop: watch::Receiver<bool>,
+) {
     let connection = stream.place.connection.clone();
     let inner = TowerToHyperService::new(answers);
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -97,24 +140,54 @@ async fn answer_on<S: Answers>(stream: Bounded, from: SocketAddr, transport: Tra
         inner.call(request)
     });
     match &transport.tls {
-        None => answer_requests(Explained::new(stream, transport.public_url), service, transport.head_time, stop).await,
+        None => {
+            answer_requests(
+                Explained::new(stream, transport.public_url),
+                service,
+                transport.head_time,
+                stop,
+            )
+            .await
+        }
         Some(config) => {
-            let shaken = timeout(transport.head_time, TlsAcceptor::from(config.clone()).accept(stream)).await;
+            let shaken = timeout(
+                transport.head_time,
+                TlsAcceptor::from(config.clone()).accept(stream),
+            )
+            .await;
             if let Ok(Ok(stream)) = shaken {
-                answer_requests(Explained::new(stream, transport.public_url), service, transport.head_time, stop).await;
+                answer_requests(
+                    Explained::new(stream, transport.public_url),
+                    service,
+                    transport.head_time,
+                    stop,
+                )
+                .await;
             }
         }
     }
 }
 
-async fn answer_requests<S>(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, service: S, head_time: Duration, mut stop: watch::Receiver<bool>)
-where
+async fn answer_requests<S>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: S,
+    head_time: Duration,
+    mut stop: watch::Receiver<bool>,
+) where
     S: Service<Request<Incoming>, Response = Response, Error = Infallible> + Send + 'static,
     S::Future: Send,
 {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HEAD_BYTES).max_headers(HEADERS);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_time)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS);
+    let mut connection = pin!(
+        builder
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades()
+    );
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = stop.wait_for(|is_stopping| *is_stopping) => {}
@@ -128,8 +201,10 @@ where
 /// # Errors
 /// `Store`, when the address cannot be used.
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
-    let failed =
-        |error: io::Error| Error::store(format!("cannot listen on {address}: {error}")).hint("another program may use the port; give another with --bind");
+    let failed = |error: io::Error| {
+        Error::store(format!("cannot listen on {address}: {error}"))
+            .hint("another program may use the port; give another with --bind")
+    };
     let listener = std::net::TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
@@ -140,18 +215,33 @@ pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
 /// # Errors
 /// `Config`, when they cannot be used.
 pub fn tls_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
-    let failed =
-        |error: &dyn std::fmt::Display| Error::config(format!("certificate {} with key {} cannot be used: {error}", certificate.display(), key.display()));
-    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>).map_err(|error| failed(&error))?;
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::config(format!(
+            "certificate {} with key {} cannot be used: {error}",
+            certificate.display(),
+            key.display()
+        ))
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
+        .map_err(|error| failed(&error))?;
     let key_bytes = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(&error))?;
-    let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
-    let builder = builder.with_safe_default_protocol_versions().map_err(|error| failed(&error))?;
-    let mut config = builder.with_no_client_auth().with_single_cert(chain, key_bytes).map_err(|error| failed(&error))?;
+    let builder = ServerConfig::builder_with_provider(Arc::new(
+        rustls::crypto::aws_lc_rs::default_provider(),
+    ));
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(&error))?;
+    let mut config = builder
+        .with_no_client_auth()
+        .with_single_cert(chain, key_bytes)
+        .map_err(|error| failed(&error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 
-/// A connection that keeps its place until it closes, and fails when it must give way or the client takes nothing for too long.
+/// A connection that keeps its place until it closes, and fails when it must give way or the client
+/// takes nothing for too long.
 struct Bounded {
     stream: TcpStream,
     place: Place,
@@ -164,32 +254,55 @@ impl Bounded {
     /// Fails when the connection must give way to another.
     fn check_ended(&self, context: &Context<'_>) -> io::Result<()> {
         match self.place.connection.poll_ended(context) {
-            Poll::Ready(()) => Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the connection gives way to another")),
+            Poll::Ready(()) => Err(io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                "the connection gives way to another",
+            )),
             Poll::Pending => Ok(()),
         }
     }
 
     /// Watches how a try to write went.
-    fn watch<T>(&mut self, context: &mut Context<'_>, tried: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        tried: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if tried.is_ready() {
             self.stalled = None;
             return tried;
         }
         let write_time = self.write_time;
-        ready!(self.stalled.get_or_insert_with(|| Box::pin(sleep(write_time))).as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing")))
+        ready!(
+            self.stalled
+                .get_or_insert_with(|| Box::pin(sleep(write_time)))
+                .as_mut()
+                .poll(context)
+        );
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the client takes nothing",
+        )))
     }
 }
 
 impl AsyncRead for Bounded {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         self.check_ended(context)?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Bounded {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.check_ended(context)?;
         let tried = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch(context, tried)
@@ -205,7 +318,11 @@ impl AsyncWrite for Bounded {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         self.check_ended(context)?;
         let tried = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.watch(context, tried)

@@ -19,9 +19,11 @@ pub struct Meta {
     pub notices: Vec<Notice>,
     pub coverage: Option<Coverage>,
     pub page: Option<Page>,
-    /// The release that the answer is from, where it is an earlier one of which nothing but the manifest was read.
+    /// The release that the answer is from, where it is an earlier one of which nothing but the
+    /// manifest was read.
     pub release: Option<Arc<Manifest>>,
-    /// Whether the answer says what this server cannot tell now: it is not kept, whatever its endpoint declares.
+    /// Whether the answer says what this server cannot tell now: it is not kept, whatever its
+    /// endpoint declares.
     pub is_momentary: bool,
 }
 
@@ -36,7 +38,8 @@ pub struct Notice {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "MetaCoverage")]
 pub struct Coverage {
-    /// Kind of area that the answer is about: `zcta` or `county`; absent from answers that are not about areas.
+    /// Kind of area that the answer is about: `zcta` or `county`; absent from answers that are not
+    /// about areas.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "&str")]
     pub geography_type: Option<&'static str>,
@@ -77,14 +80,23 @@ impl Meta {
     /// What is said of an answer from datasets that cover what `scope` says.
     pub fn of(datasets: &[&'static str], scope: String) -> Self {
         Self {
-            datasets: datasets.iter().map(|dataset_id| Cow::Borrowed(*dataset_id)).collect(),
-            coverage: Some(Coverage { scope, ..Coverage::default() }),
+            datasets: datasets
+                .iter()
+                .map(|dataset_id| Cow::Borrowed(*dataset_id))
+                .collect(),
+            coverage: Some(Coverage {
+                scope,
+                ..Coverage::default()
+            }),
             ..Self::default()
         }
     }
 
     /// Adds a notice.
     pub fn notice(&mut self, code: &'static str, message: impl Into<Cow<'static, str>>) {
-        self.notices.push(Notice { code, message: message.into() });
+        self.notices.push(Notice {
+            code,
+            message: message.into(),
+        });
     }
 }

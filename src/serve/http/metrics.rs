@@ -1,4 +1,5 @@
-//! Counts requests and times, and says which tasks are late, for `/metrics`, in the OpenMetrics text format.
+//! Counts requests and times, and says which tasks are late, for `/metrics`, in the OpenMetrics
+//! text format.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,7 +10,9 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric, LabelValueEncoder, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric, LabelValueEncoder, text,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -23,7 +26,9 @@ use pubdata_store::{DatasetEntry, Manifest};
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds of the time classes, in seconds.
-const BOUNDS: [f64; 10] = [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0, 10.0];
+const BOUNDS: [f64; 10] = [
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0, 10.0,
+];
 
 /// What the stream is doing, for `/metrics`.
 #[derive(Debug, Clone, Copy)]
@@ -53,49 +58,121 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let requests = Family::new_with_constructor((|| Histogram::new(BOUNDS)) as fn() -> Histogram);
+        let requests =
+            Family::new_with_constructor((|| Histogram::new(BOUNDS)) as fn() -> Histogram);
         let loads: Family<[(&'static str, &'static str); 1], Counter> = Family::default();
-        let [release_loads, release_failures] = ["loaded", "failed"].map(|outcome| loads.get_or_create_owned(&[("outcome", outcome)]));
+        let [release_loads, release_failures] =
+            ["loaded", "failed"].map(|outcome| loads.get_or_create_owned(&[("outcome", outcome)]));
         let mut registry = Registry::default();
         // The registry ends a help text with a full stop.
-        registry.register("pubdata_http_request_duration_seconds", "Time to answer, by route and status", requests.clone());
-        registry.register("pubdata_release_loads", "Tries to load the channel's release, by outcome", loads);
-        Self { registry, requests, release_loads, release_failures }
+        registry.register(
+            "pubdata_http_request_duration_seconds",
+            "Time to answer, by route and status",
+            requests.clone(),
+        );
+        registry.register(
+            "pubdata_release_loads",
+            "Tries to load the channel's release, by outcome",
+            loads,
+        );
+        Self {
+            registry,
+            requests,
+            release_loads,
+            release_failures,
+        }
     }
 }
 
 impl Metrics {
-    /// Counts an answered request; `route` is the pattern of its path, none where nothing answers to it.
+    /// Counts an answered request; `route` is the pattern of its path, none where nothing answers
+    /// to it.
     pub fn record(&self, route: Option<Route>, status: StatusCode, duration: Duration) {
-        self.requests.get_or_create(&Answer { route: RouteLabel(route), status: status.as_u16() }).observe(duration.as_secs_f64());
+        self.requests
+            .get_or_create(&Answer {
+                route: RouteLabel(route),
+                status: status.as_u16(),
+            })
+            .observe(duration.as_secs_f64());
     }
 
     /// Counts one try to follow the channel to another release.
     pub fn record_load(&self, is_success: bool) {
-        let counter = if is_success { &self.release_loads } else { &self.release_failures };
+        let counter = if is_success {
+            &self.release_loads
+        } else {
+            &self.release_failures
+        };
         counter.inc();
     }
 
     /// Writes everything.
-    pub fn text(&self, release: Option<&Manifest>, now: Timestamp, transport: TransportNumbers, stream: StreamNumbers) -> String {
-        let StreamNumbers { sockets, last_seq, events, bytes } = stream;
+    pub fn text(
+        &self,
+        release: Option<&Manifest>,
+        now: Timestamp,
+        transport: TransportNumbers,
+        stream: StreamNumbers,
+    ) -> String {
+        let StreamNumbers {
+            sockets,
+            last_seq,
+            events,
+            bytes,
+        } = stream;
         let mut present = Registry::default();
         for (name, help, number) in [
-            ("pubdata_http_requests_running", "Requests being answered now", transport.running as u64),
-            ("pubdata_http_connections", "Open connections of the main address", transport.connections as u64),
-            ("pubdata_http_bytes_in_flight", "Bytes of larger answers that clients have not taken yet", transport.bytes_in_flight as u64),
-            ("pubdata_stream_sockets", "Open sockets of /v1/stream", sockets as u64),
-            ("pubdata_stream_last_seq", "Number of the last event of the log", last_seq),
-            ("pubdata_stream_events", "Events that can be sent again", events as u64),
-            ("pubdata_stream_bytes", "Memory of those events", bytes as u64),
+            (
+                "pubdata_http_requests_running",
+                "Requests being answered now",
+                transport.running as u64,
+            ),
+            (
+                "pubdata_http_connections",
+                "Open connections of the main address",
+                transport.connections as u64,
+            ),
+            (
+                "pubdata_http_bytes_in_flight",
+                "Bytes of larger answers that clients have not taken yet",
+                transport.bytes_in_flight as u64,
+            ),
+            (
+                "pubdata_stream_sockets",
+                "Open sockets of /v1/stream",
+                sockets as u64,
+            ),
+            (
+                "pubdata_stream_last_seq",
+                "Number of the last event of the log",
+                last_seq,
+            ),
+            (
+                "pubdata_stream_events",
+                "Events that can be sent again",
+                events as u64,
+            ),
+            (
+                "pubdata_stream_bytes",
+                "Memory of those events",
+                bytes as u64,
+            ),
         ] {
             present.register(name, help, ConstGauge::new(number));
         }
         let release_id = release.map(|release| release.release_id.to_string());
-        let late = release.map(|release| lateness(release, now)).unwrap_or_default();
-        present.register_collector(Box::new(OfRelease { release_id, late, words: release.map(words).unwrap_or_default() }));
+        let late = release
+            .map(|release| lateness(release, now))
+            .unwrap_or_default();
+        present.register_collector(Box::new(OfRelease {
+            release_id,
+            late,
+            words: release.map(words).unwrap_or_default(),
+        }));
         let mut text = String::new();
-        text::encode_registry(&mut text, &self.registry).and_then(|()| text::encode(&mut text, &present)).expect("a String takes all that is written to it");
+        text::encode_registry(&mut text, &self.registry)
+            .and_then(|()| text::encode(&mut text, &present))
+            .expect("a String takes all that is written to it");
         text
     }
 }
@@ -104,20 +181,38 @@ impl Metrics {
 fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
     let today = now.to_zoned(TimeZone::UTC).date();
     let seconds = |task_id: &str| {
-        let start = release.late_since(task_id, today).and_then(|day| day.to_zoned(TimeZone::UTC).ok());
+        let start = release
+            .late_since(task_id, today)
+            .and_then(|day| day.to_zoned(TimeZone::UTC).ok());
         start.map_or(0, |start| now.as_second() - start.timestamp().as_second())
     };
-    release.tasks.keys().filter(|task_id| release.awaits_an_edition(task_id)).map(|task_id| (task_id.clone(), seconds(task_id))).collect()
+    release
+        .tasks
+        .keys()
+        .filter(|task_id| release.awaits_an_edition(task_id))
+        .map(|task_id| (task_id.clone(), seconds(task_id)))
+        .collect()
 }
 
-/// Task, dataset and column, with the records that have a text of the publisher and those whose text has no known meaning.
+/// Task, dataset and column, with the records that have a text of the publisher and those whose
+/// text has no known meaning.
 type WordRows = (String, String, String, u64, u64);
 
 /// What is known of the words of each task's coded columns.
 fn words(release: &Manifest) -> Vec<WordRows> {
     let of_dataset = |(dataset_id, dataset): (&String, &DatasetEntry)| {
         let words = dataset.words().into_iter();
-        words.map(|((task_id, column), counts)| (task_id.to_owned(), dataset_id.clone(), column.to_owned(), counts.rows, counts.unknown)).collect::<Vec<_>>()
+        words
+            .map(|((task_id, column), counts)| {
+                (
+                    task_id.to_owned(),
+                    dataset_id.clone(),
+                    column.to_owned(),
+                    counts.rows,
+                    counts.unknown,
+                )
+            })
+            .collect::<Vec<_>>()
     };
     release.datasets.iter().flat_map(of_dataset).collect()
 }
@@ -178,7 +273,10 @@ struct RouteLabel(Option<Route>);
 
 impl EncodeLabelValue for RouteLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
-        self.0.as_ref().map_or("none", Route::as_str).encode(encoder)
+        self.0
+            .as_ref()
+            .map_or("none", Route::as_str)
+            .encode(encoder)
     }
 }
 
@@ -192,16 +290,50 @@ struct OfRelease {
 
 impl Collector for OfRelease {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let release = self.release_id.iter().map(|release_id| ([("release_id", release_id.as_str())], 1));
-        gauge(&mut encoder, "pubdata_release", "1 for the release that is served.", release)?;
-        let late = self.late.iter().map(|(task_id, seconds)| ([("task", task_id.as_str())], *seconds));
-        let help = "How long the publisher's next edition is late by its calendar, by task; 0 on time.";
+        let release = self
+            .release_id
+            .iter()
+            .map(|release_id| ([("release_id", release_id.as_str())], 1));
+        gauge(
+            &mut encoder,
+            "pubdata_release",
+            "1 for the release that is served.",
+            release,
+        )?;
+        let late = self
+            .late
+            .iter()
+            .map(|(task_id, seconds)| ([("task", task_id.as_str())], *seconds));
+        let help =
+            "How long the publisher's next edition is late by its calendar, by task; 0 on time.";
         gauge(&mut encoder, "pubdata_task_late_seconds", help, late)?;
-        let labels = |(task, dataset, column, ..): &'_ WordRows| [("task", task.clone()), ("dataset", dataset.clone()), ("column", column.clone())];
-        let rows = self.words.iter().map(|words| (labels(words), count(words.3)));
-        gauge(&mut encoder, "pubdata_coded_rows", "Records with a text of the publisher in a coded column.", rows)?;
-        let unknown = self.words.iter().map(|words| (labels(words), count(words.4)));
-        gauge(&mut encoder, "pubdata_unknown_word_rows", "Records whose text in a coded column has no known meaning.", unknown)
+        let labels = |(task, dataset, column, ..): &'_ WordRows| {
+            [
+                ("task", task.clone()),
+                ("dataset", dataset.clone()),
+                ("column", column.clone()),
+            ]
+        };
+        let rows = self
+            .words
+            .iter()
+            .map(|words| (labels(words), count(words.3)));
+        gauge(
+            &mut encoder,
+            "pubdata_coded_rows",
+            "Records with a text of the publisher in a coded column.",
+            rows,
+        )?;
+        let unknown = self
+            .words
+            .iter()
+            .map(|words| (labels(words), count(words.4)));
+        gauge(
+            &mut encoder,
+            "pubdata_unknown_word_rows",
+            "Records whose text in a coded column has no known meaning.",
+            unknown,
+        )
     }
 }
 
@@ -234,26 +366,45 @@ mod tests {
         metrics.record(None, StatusCode::NOT_FOUND, Duration::from_micros(250));
         metrics.record(None, StatusCode::NOT_FOUND, Duration::from_secs(11));
         metrics.record_load(true);
-        let stream = StreamNumbers { sockets: 1, last_seq: 20, events: 3, bytes: 400 };
-        let transport = TransportNumbers { running: 5, connections: 7, bytes_in_flight: 90 };
+        let stream = StreamNumbers {
+            sockets: 1,
+            last_seq: 20,
+            events: 3,
+            bytes: 400,
+        };
+        let transport = TransportNumbers {
+            running: 5,
+            connections: 7,
+            bytes_in_flight: 90,
+        };
         let text = metrics.text(None, Timestamp::UNIX_EPOCH, transport, stream);
         let lines: Vec<&str> = text.lines().collect();
         let name = "pubdata_http_request_duration_seconds";
         let labels = "route=\"none\",status=\"404\"";
         let within = |bound: &str| {
-            let found: Vec<&&str> =
-                lines.iter().filter(|line| line.starts_with(&format!("{name}_bucket{{")) && line.contains(&format!("le=\"{bound}\""))).collect();
+            let found: Vec<&&str> = lines
+                .iter()
+                .filter(|line| {
+                    line.starts_with(&format!("{name}_bucket{{"))
+                        && line.contains(&format!("le=\"{bound}\""))
+                })
+                .collect();
             assert_eq!(found.len(), 1, "{bound} in {text}");
             found[0].rsplit(' ').next().unwrap().parse::<u64>().unwrap()
         };
-        let counts = ["0.00005", "0.0001", "0.00025", "0.0005", "0.001", "0.005", "0.025", "0.1", "1.0", "10.0", "+Inf"].map(within);
+        let counts = [
+            "0.00005", "0.0001", "0.00025", "0.0005", "0.001", "0.005", "0.025", "0.1", "1.0",
+            "10.0", "+Inf",
+        ]
+        .map(within);
         assert_eq!(counts, [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
         for line in [
             format!("# HELP {name} Time to answer, by route and status."),
             format!("# TYPE {name} histogram"),
             format!("{name}_count{{{labels}}} 2"),
             format!("{name}_sum{{{labels}}} 11.00025"),
-            "# HELP pubdata_release_loads Tries to load the channel's release, by outcome.".to_owned(),
+            "# HELP pubdata_release_loads Tries to load the channel's release, by outcome."
+                .to_owned(),
             "# TYPE pubdata_release_loads counter".to_owned(),
             "pubdata_release_loads_total{outcome=\"loaded\"} 1".to_owned(),
             "pubdata_release_loads_total{outcome=\"failed\"} 0".to_owned(),
@@ -270,8 +421,15 @@ mod tests {
             "# TYPE pubdata_coded_rows gauge".to_owned(),
             "# TYPE pubdata_unknown_word_rows gauge".to_owned(),
         ] {
-            assert_eq!(lines.iter().filter(|written| **written == line).count(), 1, "`{line}` in {text}");
+            assert_eq!(
+                lines.iter().filter(|written| **written == line).count(),
+                1,
+                "`{line}` in {text}"
+            );
         }
-        assert!(text.ends_with("\n# EOF\n") && text.matches("# EOF").count() == 1, "{text}");
+        assert!(
+            text.ends_with("\n# EOF\n") && text.matches("# EOF").count() == 1,
+            "{text}"
+        );
     }
 }

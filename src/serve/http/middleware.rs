@@ -1,5 +1,6 @@
-//! What every request meets first: an id, its client and a token of it, bounds on its head, a bound on how long it may take, a net for panics, and the access
-//! log. Every answer leaves through here, whole, with its bytes counted until they are taken.
+//! What every request meets first: an id, its client and a token of it, bounds on its head, a bound
+//! on how long it may take, a net for panics, and the access log. Every answer leaves through here,
+//! whole, with its bytes counted until they are taken.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -33,14 +34,23 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub type WhoPays = fn(&HeaderMap) -> Pays;
 
 /// Wraps what the axum router answers.
-pub async fn guard_page(State((service, pays)): State<(Arc<Service>, WhoPays)>, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().cloned().map(Route::from);
+pub async fn guard_page(
+    State((service, pays)): State<(Arc<Service>, WhoPays)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .cloned()
+        .map(Route::from);
     let pays = pays(request.headers());
     guard(service, route, pays, request, |request| next.run(request)).await
 }
 
-/// Wraps every answer; `route` is the pattern of its path, none where nothing answers to it. What answers finds [`Metered`](super::service::Metered) among the
-/// request's extensions, and refuses a client without a token.
+/// Wraps every answer; `route` is the pattern of its path, none where nothing answers to it. What
+/// answers finds [`Metered`](super::service::Metered) among the request's extensions, and refuses a
+/// client without a token.
 pub async fn guard<F: Future<Output = Response>>(
     service: Arc<Service>,
     route: Option<Route>,
@@ -51,20 +61,34 @@ pub async fn guard<F: Future<Output = Response>>(
     let started = Instant::now();
     let request_id = RequestId::of(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let path = if uri.path().len() > service.settings.limits.url_bytes { shown(uri.path()) } else { uri.path() };
+    let path = if uri.path().len() > service.settings.limits.url_bytes {
+        shown(uri.path())
+    } else {
+        uri.path()
+    };
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let busy = request.extensions().get::<Arc<Connection>>().cloned().map(Connection::begin);
+    let busy = request
+        .extensions()
+        .get::<Arc<Connection>>()
+        .cloned()
+        .map(Connection::begin);
     let (mut parts, body) = request.into_parts();
     let (now, head) = (service.now(), check_head(&service, &parts));
     let metered = service.meter(&parts, &pays, now).await;
-    let (client, is_paid, allowance) = (metered.client.clone(), metered.is_paid(), metered.allowance);
+    let (client, is_paid, allowance) =
+        (metered.client.clone(), metered.is_paid(), metered.allowance);
     parts.extensions.insert(request_id.clone());
     parts.extensions.insert(metered);
     let request = Request::from_parts(parts, body);
 
     let refused = match head {
         Ok(()) => None,
-        Err(_) if !allowance.is_allowed => Some(problem_response(&service, &allowance.refusal(), path, &request_id)),
+        Err(_) if !allowance.is_allowed => Some(problem_response(
+            &service,
+            &allowance.refusal(),
+            path,
+            &request_id,
+        )),
         Err(problem) => Some(problem_response(&service, &problem, path, &request_id)),
     };
     let response = match refused {
@@ -73,32 +97,54 @@ pub async fn guard<F: Future<Output = Response>>(
             let answer = AssertUnwindSafe(answer(request)).catch_unwind();
             match tokio::time::timeout(service.settings.limits.request_time, answer).await {
                 Ok(Ok(response)) => response,
-                Ok(Err(panic)) => problem_response(&service, &Problem::internal(&panic_text(panic.as_ref())), path, &request_id),
-                Err(_) => problem_response(&service, &too_long(service.settings.limits.request_time), path, &request_id),
+                Ok(Err(panic)) => problem_response(
+                    &service,
+                    &Problem::internal(&panic_text(panic.as_ref())),
+                    path,
+                    &request_id,
+                ),
+                Err(_) => problem_response(
+                    &service,
+                    &too_long(service.settings.limits.request_time),
+                    path,
+                    &request_id,
+                ),
             }
         }
     };
     let response = hold(&service, response, busy, &client).await;
-    let mut response = response.unwrap_or_else(|problem| problem_response(&service, &problem, path, &request_id));
-    cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
+    let mut response =
+        response.unwrap_or_else(|problem| problem_response(&service, &problem, path, &request_id));
+    cors::add_headers(
+        &service.settings.cors_origins,
+        origin.as_ref(),
+        response.headers_mut(),
+    );
     finish(&service, &mut response, &method, &request_id);
     let duration = started.elapsed();
     service.metrics.record(route, response.status(), duration);
-    let has_line = is_paid || {
-        let noted = service.unpaid.note(&client.id, now);
-        for (client, count) in noted.left_out {
-            tracing::info!(target: "pubdata::access", client, count, "{count} requests of {client} that took no token within a minute have no line here");
-        }
-        noted.has_line
-    };
+    let has_line = is_paid
+        || {
+            let noted = service.unpaid.note(&client.id, now);
+            for (client, count) in noted.left_out {
+                tracing::info!(target: "pubdata::access", client, count, "{count} requests of {client} that took no token within a minute have no line here");
+            }
+            noted.has_line
+        };
     if has_line {
         log(&response, &client, &method, path, &request_id, duration);
     }
     response
 }
 
-/// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing. One in pieces counts each of them itself.
-async fn hold(service: &Service, response: Response, busy: Option<Busy>, client: &Client) -> Result<Response, Problem> {
+/// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing.
+/// One in pieces counts each of them itself.
+async fn hold(
+    service: &Service,
+    response: Response,
+    busy: Option<Busy>,
+    client: &Client,
+) -> Result<Response, Problem> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         busy.into_iter().for_each(Busy::stay);
         return Ok(response);
@@ -113,47 +159,97 @@ async fn hold(service: &Service, response: Response, busy: Option<Busy>, client:
         });
         return Ok(Response::from_parts(parts, Body::from_stream(pieces)));
     }
-    let bytes = to_bytes(body, usize::MAX).await.map_err(|error| Problem::internal(&format!("an answer cannot be compressed: {error}")))?;
+    let bytes = to_bytes(body, usize::MAX)
+        .await
+        .map_err(|error| Problem::internal(&format!("an answer cannot be compressed: {error}")))?;
     let is_large = bytes.len() >= service.settings.limits.least_counted_bytes;
-    let untaken = if is_large { Some(service.leave_untaken(client)?) } else { None };
+    let untaken = if is_large {
+        Some(service.leave_untaken(client)?)
+    } else {
+        None
+    };
     let is_counted = is_large && parts.extensions.get::<Shared>().is_none() && counted.is_none();
-    let share = if is_counted { Some(service.send(&client.id, bytes.len())?) } else { None };
-    Ok(Response::from_parts(parts, Body::from(held(bytes, (untaken, share, answered(busy))))))
+    let share = if is_counted {
+        Some(service.send(&client.id, bytes.len())?)
+    } else {
+        None
+    };
+    Ok(Response::from_parts(
+        parts,
+        Body::from(held(bytes, (untaken, share, answered(busy)))),
+    ))
 }
 
 fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {
     let limits = service.settings.limits;
-    let url_bytes = parts.uri.path_and_query().map_or(0, |text| text.as_str().len());
+    let url_bytes = parts
+        .uri
+        .path_and_query()
+        .map_or(0, |text| text.as_str().len());
     if url_bytes > limits.url_bytes {
-        return Err(Problem::new(Code::InvalidParameter, format!("the URL has {url_bytes} bytes, at most {} are read", limits.url_bytes)));
+        return Err(Problem::new(
+            Code::InvalidParameter,
+            format!(
+                "the URL has {url_bytes} bytes, at most {} are read",
+                limits.url_bytes
+            ),
+        ));
     }
-    let header_bytes: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    let header_bytes: usize = parts
+        .headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
     if parts.headers.len() > limits.header_count || header_bytes > limits.header_bytes {
-        let message = format!("the request has too many headers: at most {} with {} bytes are read", limits.header_count, limits.header_bytes);
+        let message = format!(
+            "the request has too many headers: at most {} with {} bytes are read",
+            limits.header_count, limits.header_bytes
+        );
         return Err(Problem::new(Code::InvalidParameter, message));
     }
     Ok(())
 }
 
-/// What is told of a request that takes too long. It may be asked again: what its answer needs is often in memory by then.
+/// What is told of a request that takes too long. It may be asked again: what its answer needs is
+/// often in memory by then.
 fn too_long(limit: Duration) -> Problem {
-    let detail = format!("there was no answer within {limit:?}, the longest that a request may take");
+    let detail =
+        format!("there was no answer within {limit:?}, the longest that a request may take");
     tracing::error!("request failed: {detail}");
-    Problem { retry_after: Some(BUSY_SECONDS), ..Problem::new(Code::Busy, detail) }
+    Problem {
+        retry_after: Some(BUSY_SECONDS),
+        ..Problem::new(Code::Busy, detail)
+    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("a handler panicked: {}", text.unwrap_or("without a message"))
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    format!(
+        "a handler panicked: {}",
+        text.unwrap_or("without a message")
+    )
 }
 
 fn finish(service: &Service, response: &mut Response, method: &Method, request_id: &RequestId) {
-    let length = response.body().size_hint().exact().filter(|_| !is_bodiless(response.status()));
+    let length = response
+        .body()
+        .size_hint()
+        .exact()
+        .filter(|_| !is_bodiless(response.status()));
     let headers = response.headers_mut();
     etag::mark_coding(headers);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     if service.settings.tls.is_some() {
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+        headers.insert(
+            header::STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=31536000"),
+        );
     }
     if let Ok(value) = HeaderValue::from_str(&request_id.0) {
         headers.insert(X_REQUEST_ID, value);
@@ -166,14 +262,25 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
     }
 }
 
-/// Whether answers of a status never have a body: a length would be that of another answer (RFC 9110, section 8.6).
+/// Whether answers of a status never have a body: a length would be that of another answer (RFC
+/// 9110, section 8.6).
 pub fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-fn log(response: &Response, client: &Client, method: &Method, path: &str, request_id: &RequestId, duration: Duration) {
+fn log(
+    response: &Response,
+    client: &Client,
+    method: &Method,
+    path: &str,
+    request_id: &RequestId,
+    duration: Duration,
+) {
     let client = client.id.as_str();
-    let (status, duration_us) = (response.status().as_u16(), u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+    let (status, duration_us) = (
+        response.status().as_u16(),
+        u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
+    );
     tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = &*request_id.0, "{} {}", shown(method.as_str()), shown(path));
 }
 

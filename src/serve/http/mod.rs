@@ -1,5 +1,6 @@
-//! What every request meets and every answer goes through: id, bounds, key, limit, parameters, release, ETag, envelope, problems, metrics.
-//! Endpoints are declared by families; nothing here knows one.
+//! What every request meets and every answer goes through: id, bounds, key, limit, parameters,
+//! release, ETag, envelope, problems, metrics. Endpoints are declared by families; nothing here
+//! knows one.
 
 pub mod allowance;
 pub mod auth;

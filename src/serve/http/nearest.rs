@@ -11,7 +11,8 @@ const MAX_CHARACTERS: usize = 64;
 const MAX_LISTED: usize = 30;
 const MAX_ALIKE: usize = 3;
 
-/// What callers write, and the valid name or value that means it; suggested where that one is valid.
+/// What callers write, and the valid name or value that means it; suggested where that one is
+/// valid.
 const MEANINGS: [(&str, &str); 36] = [
     ("age", "demographics"),
     ("category", "line_items"),
@@ -51,47 +52,80 @@ const MEANINGS: [(&str, &str); 36] = [
     ("zipcode", "zips"),
 ];
 
-/// Returns the candidate with the smallest edit distance in any case, when it is near enough to be meant: one slip in three letters.
+/// Returns the candidate with the smallest edit distance in any case, when it is near enough to be
+/// meant: one slip in three letters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name: String = name.chars().take(MAX_CHARACTERS).collect::<String>().to_ascii_lowercase();
+    let name: String = name
+        .chars()
+        .take(MAX_CHARACTERS)
+        .collect::<String>()
+        .to_ascii_lowercase();
     let limit = name.chars().count() / 3;
-    let scored = candidates.into_iter().map(|candidate| (levenshtein(&name, &candidate.to_ascii_lowercase()), candidate));
-    scored.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= limit).map(|(_, candidate)| candidate)
+    let scored = candidates.into_iter().map(|candidate| {
+        (
+            levenshtein(&name, &candidate.to_ascii_lowercase()),
+            candidate,
+        )
+    });
+    scored
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= limit)
+        .map(|(_, candidate)| candidate)
 }
 
-/// Writes the hint of an unknown name: the valid ones of the same words, else of the same meaning or with all words of the other, else the nearest, else
-/// those with the same last word (`_from`), else all of them.
+/// Writes the hint of an unknown name: the valid ones of the same words, else of the same meaning
+/// or with all words of the other, else the nearest, else those with the same last word (`_from`),
+/// else all of them.
 pub fn hint(name: &str, candidates: &[&str]) -> String {
     let name: String = name.chars().take(MAX_CHARACTERS).collect();
     let known = words(&name);
     let of = |is_alike: &dyn Fn(&str) -> bool| {
-        let alike: Vec<String> = candidates.iter().filter(|candidate| is_alike(candidate)).map(|candidate| format!("`{candidate}`")).collect();
+        let alike: Vec<String> = candidates
+            .iter()
+            .filter(|candidate| is_alike(candidate))
+            .map(|candidate| format!("`{candidate}`"))
+            .collect();
         (1..=MAX_ALIKE).contains(&alike.len()).then_some(alike)
     };
     let is_same = |candidate: &str| words(candidate) == known;
     let is_part = |candidate: &str| {
         let words = words(candidate);
-        MEANINGS.contains(&(&*name.to_ascii_lowercase(), candidate)) || words.is_subset(&known) || (!known.is_empty() && known.is_subset(&words))
+        MEANINGS.contains(&(&*name.to_ascii_lowercase(), candidate))
+            || words.is_subset(&known)
+            || (!known.is_empty() && known.is_subset(&words))
     };
     let near = nearest(&name, candidates.iter().copied());
     let is_nearest = |candidate: &str| near == Some(candidate);
     let last_word = |name: &str| name.rsplit_once('_').map(|(_, word)| word.to_owned());
-    let ends_alike = |candidate: &str| last_word(candidate).is_some_and(|word| last_word(&name) == Some(word));
-    match of(&is_same).or_else(|| of(&is_part)).or_else(|| of(&is_nearest)).or_else(|| of(&ends_alike)) {
+    let ends_alike =
+        |candidate: &str| last_word(candidate).is_some_and(|word| last_word(&name) == Some(word));
+    match of(&is_same)
+        .or_else(|| of(&is_part))
+        .or_else(|| of(&is_nearest))
+        .or_else(|| of(&ends_alike))
+    {
         Some(alike) => format!("did you mean {}?", alike.join(" or ")),
         None if candidates.is_empty() => "none is known here".to_owned(),
         None => {
             let more = candidates.len().saturating_sub(MAX_LISTED);
             let listed = candidates[..candidates.len() - more].join(", ");
-            if more == 0 { format!("known: {listed}") } else { format!("known: {listed} and {more} more") }
+            if more == 0 {
+                format!("known: {listed}")
+            } else {
+                format!("known: {listed} and {more} more")
+            }
         }
     }
 }
 
 /// The words of a name in lower case, in the singular.
 fn words(name: &str) -> BTreeSet<String> {
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(|word| word.to_ascii_lowercase().trim_end_matches('s').to_owned()).collect()
+    let words = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| word.to_ascii_lowercase().trim_end_matches('s').to_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -106,11 +140,24 @@ mod tests {
         assert_eq!(nearest("q", names), None);
         assert_eq!(nearest("vin", names), None);
         assert_eq!(nearest("foo", ["pool", "roofing"]), None);
-        assert_eq!(nearest("zpi", ["q", "zip"]), None, "two slips in three letters");
+        assert_eq!(
+            nearest("zpi", ["q", "zip"]),
+            None,
+            "two slips in three letters"
+        );
         assert_eq!(nearest("metxyz", names), None, "three slips in six letters");
         assert_eq!(nearest("pol", ["solar", "pool"]), Some("pool"));
-        assert_eq!(hint("date_from", &["form", "filed_from", "filed_to", "period_from"]), "did you mean `filed_from` or `period_from`?");
-        assert_eq!(hint("zzzzzzzzzz", &names), "known: metrics, vintage, history");
+        assert_eq!(
+            hint(
+                "date_from",
+                &["form", "filed_from", "filed_to", "period_from"]
+            ),
+            "did you mean `filed_from` or `period_from`?"
+        );
+        assert_eq!(
+            hint("zzzzzzzzzz", &names),
+            "known: metrics, vintage, history"
+        );
         assert_eq!(hint("", &names), "known: metrics, vintage, history");
         assert!(hint("zzzzzzzzzz", &["name"; 40]).ends_with("name, name and 10 more"));
     }
@@ -118,16 +165,52 @@ mod tests {
     #[test]
     fn words_and_meanings_are_suggested_before_slips() {
         for (name, candidates, expected) in [
-            ("radius", &["lat", "radius_mi", "q"][..], "did you mean `radius_mi`?"),
+            (
+                "radius",
+                &["lat", "radius_mi", "q"][..],
+                "did you mean `radius_mi`?",
+            ),
             ("zip_codes", &["zips", "fields"], "did you mean `zips`?"),
-            ("type", &["name", "status", "entity_type"], "did you mean `entity_type`?"),
-            ("type", &["name", "profession", "holder_type"], "did you mean `profession` or `holder_type`?"),
-            ("permit_type", &["permit_number", "type"], "did you mean `type`?"),
-            ("LLC", &["corporation", "llc", "professional_llc", "lp"], "did you mean `llc`?"),
-            ("llc", &["person", "organization"], "did you mean `organization`?"),
-            ("food", &["general", "food_drug", "grocery", "prepared_food"], "did you mean `food_drug` or `grocery` or `prepared_food`?"),
-            ("population", &["city", "demographics"], "did you mean `demographics`?"),
-            ("address_state", &["state", "origin_state"], "did you mean `state`?"),
+            (
+                "type",
+                &["name", "status", "entity_type"],
+                "did you mean `entity_type`?",
+            ),
+            (
+                "type",
+                &["name", "profession", "holder_type"],
+                "did you mean `profession` or `holder_type`?",
+            ),
+            (
+                "permit_type",
+                &["permit_number", "type"],
+                "did you mean `type`?",
+            ),
+            (
+                "LLC",
+                &["corporation", "llc", "professional_llc", "lp"],
+                "did you mean `llc`?",
+            ),
+            (
+                "llc",
+                &["person", "organization"],
+                "did you mean `organization`?",
+            ),
+            (
+                "food",
+                &["general", "food_drug", "grocery", "prepared_food"],
+                "did you mean `food_drug` or `grocery` or `prepared_food`?",
+            ),
+            (
+                "population",
+                &["city", "demographics"],
+                "did you mean `demographics`?",
+            ),
+            (
+                "address_state",
+                &["state", "origin_state"],
+                "did you mean `state`?",
+            ),
         ] {
             assert_eq!(hint(name, candidates), expected, "{name}");
         }

@@ -1,4 +1,5 @@
-//! Reads a JSON object whose fields are each there once: of two values of a field nobody can say which was meant.
+//! Reads a JSON object whose fields are each there once: of two values of a field nobody can say
+//! which was meant.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,7 +20,9 @@ pub fn read(text: &[u8]) -> serde_json::Result<Option<Fields<'_>>> {
     if !value.get().starts_with('{') {
         return Ok(None);
     }
-    serde_json::Deserializer::from_str(value.get()).deserialize_map(Once).map(Some)
+    serde_json::Deserializer::from_str(value.get())
+        .deserialize_map(Once)
+        .map(Some)
 }
 
 struct Once;
@@ -38,7 +41,9 @@ impl<'de> Visitor<'de> for Once {
                 Entry::Vacant(place) => drop(place.insert(map.next_value()?)),
                 Entry::Occupied(known) => {
                     let shown: String = known.key().chars().take(64).collect();
-                    return Err(serde::de::Error::custom(format_args!("the field `{shown}` is there twice")));
+                    return Err(serde::de::Error::custom(format_args!(
+                        "the field `{shown}` is there twice"
+                    )));
                 }
             }
         }

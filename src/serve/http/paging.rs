@@ -1,4 +1,5 @@
-//! Where a list stands: the part of it that a request wants, and the cursor that the next one begins at.
+//! Where a list stands: the part of it that a request wants, and the cursor that the next one
+//! begins at.
 
 use super::cursor;
 use super::endpoint::Call;
@@ -24,9 +25,19 @@ impl<'a> Paging<'a> {
     /// # Errors
     /// `invalid_cursor`, when the cursor is none, or one of other filters or another release.
     pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
-        let (release_id, filters) = (&call.release.manifest.release_id, cursor::filters_digest(call.path, call.query));
-        let after = cursor.map(|text| cursor::sort_key(text, release_id, &filters)).transpose()?;
-        Ok(Self { release_id, filters, limit, after })
+        let (release_id, filters) = (
+            &call.release.manifest.release_id,
+            cursor::filters_digest(call.path, call.query),
+        );
+        let after = cursor
+            .map(|text| cursor::sort_key(text, release_id, &filters))
+            .transpose()?;
+        Ok(Self {
+            release_id,
+            filters,
+            limit,
+            after,
+        })
     }
 
     /// The cursor that follows a record.
@@ -49,7 +60,13 @@ impl<'a> ListPaging<'a> {
     /// As for [`Paging::of`].
     pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
         let paging = Paging::of(call, limit, cursor)?;
-        let first = paging.after.as_deref().map(str::parse).transpose().map_err(|_| cursor::not_a_cursor())?.unwrap_or(0);
+        let first = paging
+            .after
+            .as_deref()
+            .map(str::parse)
+            .transpose()
+            .map_err(|_| cursor::not_a_cursor())?
+            .unwrap_or(0);
         Ok(Self { paging, first })
     }
 
@@ -79,7 +96,14 @@ impl<'a> ListPaging<'a> {
         let count = total.saturating_sub(self.first).min(self.limit());
         let end = self.first + count;
         let next_cursor = (end < total).then(|| self.cursor(end));
-        Page { limit: self.limit(), count, next_cursor, total: total.min(MAX_COUNTED), is_total_exact: !is_cut && total <= MAX_COUNTED, is_cut }
+        Page {
+            limit: self.limit(),
+            count,
+            next_cursor,
+            total: total.min(MAX_COUNTED),
+            is_total_exact: !is_cut && total <= MAX_COUNTED,
+            is_cut,
+        }
     }
 
     /// The cursor of a page that begins at a position.

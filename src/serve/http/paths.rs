@@ -32,7 +32,9 @@ impl Paths {
         }
         let mut paths = matchit::Router::new();
         for (path, methods) in by_path {
-            paths.insert(path, (path, Arc::new(methods))).expect("no two paths of the table are the same");
+            paths
+                .insert(path, (path, Arc::new(methods)))
+                .expect("no two paths of the table are the same");
         }
         Self(paths)
     }
@@ -40,9 +42,21 @@ impl Paths {
     /// Returns what answers to a path; none where nothing does.
     pub fn at(&self, path: &str) -> Option<Found> {
         let found = self.0.at(path).ok()?;
-        let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(std::borrow::Cow::into_owned);
-        let values = found.params.iter().map(|(name, value)| Ok((name.to_owned(), decoded(value)?))).collect();
+        let decoded = |text: &str| {
+            percent_decode_str(text)
+                .decode_utf8()
+                .map(std::borrow::Cow::into_owned)
+        };
+        let values = found
+            .params
+            .iter()
+            .map(|(name, value)| Ok((name.to_owned(), decoded(value)?)))
+            .collect();
         let (pattern, methods) = found.value.clone();
-        Some(Found { pattern, methods, values })
+        Some(Found {
+            pattern,
+            methods,
+            values,
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Holds a text against a pattern of the interface's description, so that what the description says is what is taken.
+//! Holds a text against a pattern of the interface's description, so that what the description says
+//! is what is taken.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -9,11 +10,19 @@ static COMPILED: LazyLock<RwLock<HashMap<&'static str, Regex>>> = LazyLock::new(
 
 /// Whether a text matches.
 pub fn matches(pattern: &'static str, text: &str) -> bool {
-    if let Some(known) = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get(pattern) {
+    if let Some(known) = COMPILED
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(pattern)
+    {
         return known.is_match(text);
     }
-    let compiled = Regex::new(pattern).expect("patterns are declared with the endpoints, each of which is asked in tests");
+    let compiled = Regex::new(pattern)
+        .expect("patterns are declared with the endpoints, each of which is asked in tests");
     let is_match = compiled.is_match(text);
-    COMPILED.write().unwrap_or_else(PoisonError::into_inner).insert(pattern, compiled);
+    COMPILED
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(pattern, compiled);
     is_match
 }

@@ -1,12 +1,19 @@
-//! Whose address a request counts for: that of the connection, or what trusted proxies say of it. Of IPv6 the network of 64 bits
-//! counts, because one customer has all of its addresses.
+//! Whose address a request counts for: that of the connection, or what trusted proxies say of it.
+//! Of IPv6 the network of 64 bits counts, because one customer has all of its addresses.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderValue};
 
 /// Headers by which a proxy tells that it has passed a request on.
-const FORWARDED: [&str; 6] = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+const FORWARDED: [&str; 6] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+];
 const NETWORK: u128 = !0 << 64;
 
 /// What an address counts for.
@@ -25,14 +32,25 @@ pub fn name(address: IpAddr) -> String {
     }
 }
 
-/// The address that the outermost of so many trusted proxies was asked from. Each adds what it sees at the end, so that only entries
-/// counted from there are believed, whatever bytes a client wrote before them; empty ones are none (RFC 9110, section 5.6.1). None, when
-/// there is no such entry or it is no address.
+/// The address that the outermost of so many trusted proxies was asked from. Each adds what it sees
+/// at the end, so that only entries counted from there are believed, whatever bytes a client wrote
+/// before them; empty ones are none (RFC 9110, section 5.6.1). None, when there is no such entry or
+/// it is no address.
 pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
-    let lines = headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes);
-    let entries: Vec<&[u8]> = lines.flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii).filter(|entry| !entry.is_empty()).collect();
-    // Fewer entries than proxies: the request came to an inner one, and the first entry is what that one saw.
-    let entry = entries.get(entries.len().saturating_sub(trusted_hops)).or_else(|| entries.first())?;
+    let lines = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .map(HeaderValue::as_bytes);
+    let entries: Vec<&[u8]> = lines
+        .flat_map(|line| line.split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|entry| !entry.is_empty())
+        .collect();
+    // Fewer entries than proxies: the request came to an inner one, and the first entry is what
+    // that one saw.
+    let entry = entries
+        .get(entries.len().saturating_sub(trusted_hops))
+        .or_else(|| entries.first())?;
     address_of(std::str::from_utf8(entry).ok()?)
 }
 
@@ -55,7 +73,10 @@ mod tests {
     use super::{forwarded, name};
 
     fn said(lines: &[&str], hops: usize) -> Option<String> {
-        said_in_bytes(&lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>(), hops)
+        said_in_bytes(
+            &lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>(),
+            hops,
+        )
     }
 
     fn said_in_bytes(lines: &[&[u8]], hops: usize) -> Option<String> {
@@ -69,11 +90,28 @@ mod tests {
     #[test]
     fn trusted_proxies_are_counted_from_the_right_over_all_lines() {
         let some = |text: &str| Some(text.to_owned());
-        assert_eq!(said(&["203.0.113.9", "198.51.100.1"], 1), some("198.51.100.1"));
-        assert_eq!(said(&["203.0.113.9, 198.51.100.1", "192.0.2.7"], 2), some("198.51.100.1"));
-        assert_eq!(said(&["192.0.2.7"], 2), some("192.0.2.7"), "came to the inner proxy");
+        assert_eq!(
+            said(&["203.0.113.9", "198.51.100.1"], 1),
+            some("198.51.100.1")
+        );
+        assert_eq!(
+            said(&["203.0.113.9, 198.51.100.1", "192.0.2.7"], 2),
+            some("198.51.100.1")
+        );
+        assert_eq!(
+            said(&["192.0.2.7"], 2),
+            some("192.0.2.7"),
+            "came to the inner proxy"
+        );
         assert_eq!(said(&["198.51.100.1:61234"], 1), some("198.51.100.1"));
-        assert_eq!((said(&[], 1), said(&["unknown"], 1), said(&["203.0.113.9, unknown"], 1)), (None, None, None));
+        assert_eq!(
+            (
+                said(&[], 1),
+                said(&["unknown"], 1),
+                said(&["203.0.113.9, unknown"], 1)
+            ),
+            (None, None, None)
+        );
     }
 
     #[test]
@@ -89,15 +127,27 @@ mod tests {
             b"[, 198.51.100.1:4711",
         ];
         for line in lines {
-            assert_eq!(said_in_bytes(&[line], 1), seen, "{}", String::from_utf8_lossy(line));
+            assert_eq!(
+                said_in_bytes(&[line], 1),
+                seen,
+                "{}",
+                String::from_utf8_lossy(line)
+            );
         }
-        assert_eq!(said_in_bytes(&[b"\xe9", b"198.51.100.1,", b"192.0.2.7"], 2), seen);
+        assert_eq!(
+            said_in_bytes(&[b"\xe9", b"198.51.100.1,", b"192.0.2.7"], 2),
+            seen
+        );
     }
 
     #[test]
     fn addresses_of_one_network_are_one_client() {
         let network = Some("2001:db8:1:2::/64".to_owned());
-        for text in ["2001:db8:1:2::1", "[2001:db8:1:2:ffff::9]:443", "[2001:db8:1:2::3]"] {
+        for text in [
+            "2001:db8:1:2::1",
+            "[2001:db8:1:2:ffff::9]:443",
+            "[2001:db8:1:2::3]",
+        ] {
             assert_eq!(said(&[text], 1), network, "{text}");
         }
         assert_ne!(said(&["2001:db8:1:3::1"], 1), network);

@@ -1,6 +1,7 @@
-//! Answers that leave in pieces, because they are larger than memory should hold. A piece is made when the connection asks for it, and counts among
-//! the bytes in flight until it was taken: whoever reads slowly slows down the making. The time of a request ends when its first piece may leave;
-//! from then on the connection cuts off who takes nothing (`listen.rs`).
+//! Answers that leave in pieces, because they are larger than memory should hold. A piece is made
+//! when the connection asks for it, and counts among the bytes in flight until it was taken:
+//! whoever reads slowly slows down the making. The time of a request ends when its first piece may
+//! leave; from then on the connection cuts off who takes nothing (`listen.rs`).
 
 use std::io;
 use std::sync::Arc;
@@ -29,17 +30,29 @@ pub enum Counted {
     InPieces,
 }
 
-/// A body of pieces, made one by one, with what has to be kept until the last is taken. One that cannot be made, or finds no room for as long as a
-/// client may take nothing, breaks the answer off: the connection ends without the end of the body.
-pub fn in_pieces<K: Send + 'static>(service: &Service, client: &Client, kept: K, pieces: impl Stream<Item = Result<Vec<u8>>> + Send + 'static) -> Response {
-    let (in_flight, client, patience) = (service.in_flight.clone(), client.id.clone(), service.settings.limits.write_time);
-    let counted = pieces.map_err(|error| io::Error::other(error.to_string())).and_then(move |piece| {
-        let (in_flight, client) = (in_flight.clone(), client.clone());
-        async move {
-            let share = room(&in_flight, &client, piece.len(), patience).await?;
-            Ok::<Bytes, io::Error>(held(piece.into(), share))
-        }
-    });
+/// A body of pieces, made one by one, with what has to be kept until the last is taken. One that
+/// cannot be made, or finds no room for as long as a client may take nothing, breaks the answer
+/// off: the connection ends without the end of the body.
+pub fn in_pieces<K: Send + 'static>(
+    service: &Service,
+    client: &Client,
+    kept: K,
+    pieces: impl Stream<Item = Result<Vec<u8>>> + Send + 'static,
+) -> Response {
+    let (in_flight, client, patience) = (
+        service.in_flight.clone(),
+        client.id.clone(),
+        service.settings.limits.write_time,
+    );
+    let counted = pieces
+        .map_err(|error| io::Error::other(error.to_string()))
+        .and_then(move |piece| {
+            let (in_flight, client) = (in_flight.clone(), client.clone());
+            async move {
+                let share = room(&in_flight, &client, piece.len(), patience).await?;
+                Ok::<Bytes, io::Error>(held(piece.into(), share))
+            }
+        });
     let told = counted.inspect(move |piece| {
         let _until_the_end = &kept;
         if let Err(error) = piece {
@@ -51,7 +64,10 @@ pub fn in_pieces<K: Send + 'static>(service: &Service, client: &Client, kept: K,
 
 /// A body that is there, and whose room was taken before it was.
 pub fn whole(bytes: Bytes, share: Share) -> Response {
-    marked(Response::new(Body::from(held(bytes, share))), Counted::Whole)
+    marked(
+        Response::new(Body::from(held(bytes, share))),
+        Counted::Whole,
+    )
 }
 
 fn marked(mut response: Response, counted: Counted) -> Response {
@@ -59,7 +75,12 @@ fn marked(mut response: Response, counted: Counted) -> Response {
     response
 }
 
-async fn room(in_flight: &Arc<Shares>, client: &str, amount: usize, patience: Duration) -> io::Result<Share> {
+async fn room(
+    in_flight: &Arc<Shares>,
+    client: &str,
+    amount: usize,
+    patience: Duration,
+) -> io::Result<Share> {
     let looking = async {
         loop {
             match in_flight.take_more(client, amount) {
@@ -68,7 +89,9 @@ async fn room(in_flight: &Arc<Shares>, client: &str, amount: usize, patience: Du
             }
         }
     };
-    tokio::time::timeout(patience, looking).await.map_err(|_| io::Error::other("too many bytes of other answers wait to be taken"))
+    tokio::time::timeout(patience, looking)
+        .await
+        .map_err(|_| io::Error::other("too many bytes of other answers wait to be taken"))
 }
 
 #[cfg(test)]
@@ -89,8 +112,19 @@ mod tests {
 
     fn service(folder: &tempfile::TempDir, limits: Limits) -> Arc<Service> {
         let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
-        let settings = ServeSettings { limits, ..ServeSettings::new(folder.path().to_owned(), plans) };
-        Arc::new(Service::new(settings, Contracts::new(), Arc::new(Timestamp::now), Vec::new()).unwrap())
+        let settings = ServeSettings {
+            limits,
+            ..ServeSettings::new(folder.path().to_owned(), plans)
+        };
+        Arc::new(
+            Service::new(
+                settings,
+                Contracts::new(),
+                Arc::new(Timestamp::now),
+                Vec::new(),
+            )
+            .unwrap(),
+        )
     }
 
     fn ten(size_bytes: usize) -> impl Stream<Item = Result<Vec<u8>>> + Send + 'static {
@@ -102,8 +136,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let service = service(&folder, Limits::default());
         let client = service.keys.anonymous("a");
-        let mut body = in_pieces(&service, &client, (), ten(100)).into_body().into_data_stream();
-        assert_eq!(service.in_flight.taken(), 0, "nothing is made before it is asked for");
+        let mut body = in_pieces(&service, &client, (), ten(100))
+            .into_body()
+            .into_data_stream();
+        assert_eq!(
+            service.in_flight.taken(),
+            0,
+            "nothing is made before it is asked for"
+        );
         let first = body.next().await.unwrap().unwrap();
         assert_eq!((first.len(), service.in_flight.taken()), (100, 100));
         let second = body.next().await.unwrap().unwrap();
@@ -116,11 +156,30 @@ mod tests {
     #[tokio::test]
     async fn what_finds_no_room_for_too_long_breaks_off_and_does_not_look_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let service = service(&folder, Limits { bytes_in_flight: 250, write_time: Duration::from_millis(1), ..Limits::default() });
+        let service = service(
+            &folder,
+            Limits {
+                bytes_in_flight: 250,
+                write_time: Duration::from_millis(1),
+                ..Limits::default()
+            },
+        );
         let client = service.keys.anonymous("a");
-        let mut body = in_pieces(&service, &client, (), ten(100)).into_body().into_data_stream();
-        let kept = [body.next().await.unwrap().unwrap(), body.next().await.unwrap().unwrap()];
-        assert!(body.next().await.unwrap().unwrap_err().to_string().contains("too many bytes"));
+        let mut body = in_pieces(&service, &client, (), ten(100))
+            .into_body()
+            .into_data_stream();
+        let kept = [
+            body.next().await.unwrap().unwrap(),
+            body.next().await.unwrap().unwrap(),
+        ];
+        assert!(
+            body.next()
+                .await
+                .unwrap()
+                .unwrap_err()
+                .to_string()
+                .contains("too many bytes")
+        );
         drop(kept);
         assert_eq!(service.in_flight.taken(), 0);
     }
@@ -128,7 +187,13 @@ mod tests {
     #[tokio::test]
     async fn the_time_of_a_request_does_not_cut_what_has_begun() {
         let folder = tempfile::tempdir().unwrap();
-        let service = service(&folder, Limits { request_time: Duration::from_millis(5), ..Limits::default() });
+        let service = service(
+            &folder,
+            Limits {
+                request_time: Duration::from_millis(5),
+                ..Limits::default()
+            },
+        );
         let client = service.keys.anonymous("a");
         let slow = ten(10).then(|piece| async {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -136,7 +201,16 @@ mod tests {
         });
         let asked = service.clone();
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let response = guard(service, None, Pays::Caller, request, |_| async move { in_pieces(&asked, &client, (), slow) }).await;
-        assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap().len(), 100);
+        let response = guard(service, None, Pays::Caller, request, |_| async move {
+            in_pieces(&asked, &client, (), slow)
+        })
+        .await;
+        assert_eq!(
+            to_bytes(response.into_body(), usize::MAX)
+                .await
+                .unwrap()
+                .len(),
+            100
+        );
     }
 }

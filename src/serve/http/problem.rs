@@ -1,6 +1,8 @@
-//! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts are not. The statuses are
-//! those of the specification, 405 for a method that a path does not have, and 503 for what will be there in a moment: what HTTP would call 406, 413, 414
-//! or 415 is answered as the 400 it is a case of. However much a request says, what a problem says of it is short.
+//! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts
+//! are not. The statuses are those of the specification, 405 for a method that a path does not
+//! have, and 503 for what will be there in a moment: what HTTP would call 406, 413, 414 or 415 is
+//! answered as the 400 it is a case of. However much a request says, what a problem says of it is
+//! short.
 
 use std::borrow::Cow;
 
@@ -89,7 +91,10 @@ pub const CODES: [CodeEntry; 17] = [
 
 impl Code {
     fn entry(self) -> &'static CodeEntry {
-        CODES.iter().find(|entry| entry.code == self).expect("every code has an entry")
+        CODES
+            .iter()
+            .find(|entry| entry.code == self)
+            .expect("every code has an entry")
     }
 
     /// The code as callers see it.
@@ -115,7 +120,8 @@ impl Code {
 /// When a release that is being loaded is likely to be there.
 const LOADING_SECONDS: u64 = 2;
 
-/// The most characters of a detail, of what is said of a field, and of the field's name and the path.
+/// The most characters of a detail, of what is said of a field, and of the field's name and the
+/// path.
 const MAX_DETAIL: usize = 1_000;
 const MAX_MESSAGE: usize = 400;
 const MAX_NAME: usize = 200;
@@ -160,24 +166,51 @@ pub type Result<T> = std::result::Result<T, Problem>;
 impl Problem {
     /// A problem without a field.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), errors: Vec::new(), candidates: Vec::new(), retry_after: None, allow: None }
+        Self {
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            candidates: Vec::new(),
+            retry_after: None,
+            allow: None,
+        }
     }
 
     /// A problem with one field, whose message is also the detail.
     pub fn of_field(code: Code, field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { errors: vec![FieldError { field: field.to_owned(), code, message: message.clone() }], ..Self::new(code, message) }
+        Self {
+            errors: vec![FieldError {
+                field: field.to_owned(),
+                code,
+                message: message.clone(),
+            }],
+            ..Self::new(code, message)
+        }
     }
 
     /// A failure of ours: the cause goes to the log, not to the caller.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!("request failed: {cause}");
-        Self::new(Code::InternalError, "the request failed on our side; the cause is in the server's log under this request id")
+        Self::new(
+            Code::InternalError,
+            "the request failed on our side; the cause is in the server's log under this request id",
+        )
     }
 
     /// The problem as callers see it, of a request or of one item of a batch.
-    pub fn shown<'a>(&'a self, public_url: &str, instance: &'a str, request_id: &'a str) -> ProblemDetails<'a> {
-        let CodeEntry { name, status, title, .. } = self.code.entry();
+    pub fn shown<'a>(
+        &'a self,
+        public_url: &str,
+        instance: &'a str,
+        request_id: &'a str,
+    ) -> ProblemDetails<'a> {
+        let CodeEntry {
+            name,
+            status,
+            title,
+            ..
+        } = self.code.entry();
         ProblemDetails {
             kind: format!("{public_url}/problems/{name}"),
             title,
@@ -195,7 +228,17 @@ impl Problem {
     pub fn shown_errors(&self) -> Vec<FieldErrorDetails<'_>> {
         let errors = self.errors.iter().take(MAX_LISTED);
         errors
-            .map(|FieldError { field, code, message }| FieldErrorDetails { field: cut(field, MAX_NAME), code: *code, message: cut(message, MAX_MESSAGE) })
+            .map(
+                |FieldError {
+                     field,
+                     code,
+                     message,
+                 }| FieldErrorDetails {
+                    field: cut(field, MAX_NAME),
+                    code: *code,
+                    message: cut(message, MAX_MESSAGE),
+                },
+            )
             .collect()
     }
 
@@ -224,7 +267,8 @@ pub struct ProblemDetails<'a> {
     instance: Cow<'a, str>,
     /// Stable code of the problem, for programs.
     code: Code,
-    /// Identifier of the request, repeated in the header `X-Request-Id`; include it when you report the problem.
+    /// Identifier of the request, repeated in the header `X-Request-Id`; include it when you report
+    /// the problem.
     request_id: &'a str,
     /// The fields at fault; empty if the problem is not about a field.
     errors: Vec<FieldErrorDetails<'a>>,
@@ -251,9 +295,13 @@ impl From<Error> for Problem {
 }
 
 impl Problem {
-    /// Adds to what was not found in a release of samples that another release may have it, unless the problem has a hint of its own.
+    /// Adds to what was not found in a release of samples that another release may have it, unless
+    /// the problem has a hint of its own.
     pub fn with_samples_named(mut self, manifest: &Manifest) -> Self {
-        if manifest.is_sample && self.code == Code::NotFound && !self.detail.contains([';', '?', ':']) {
+        if manifest.is_sample
+            && self.code == Code::NotFound
+            && !self.detail.contains([';', '?', ':'])
+        {
             self.detail.push_str("; this release is built from samples, and one built from the publishers' files may have it");
         }
         self
@@ -263,9 +311,18 @@ impl Problem {
 impl From<NotServed> for Problem {
     fn from(reason: NotServed) -> Self {
         match reason {
-            NotServed::Missing { parameter: Some(parameter), detail } => Self::of_field(Code::CoverageUnavailable, parameter, detail),
-            NotServed::Missing { parameter: None, detail } => Self::new(Code::CoverageUnavailable, detail),
-            NotServed::Busy(detail) => Self { retry_after: Some(LOADING_SECONDS), ..Self::new(Code::Busy, detail) },
+            NotServed::Missing {
+                parameter: Some(parameter),
+                detail,
+            } => Self::of_field(Code::CoverageUnavailable, parameter, detail),
+            NotServed::Missing {
+                parameter: None,
+                detail,
+            } => Self::new(Code::CoverageUnavailable, detail),
+            NotServed::Busy(detail) => Self {
+                retry_after: Some(LOADING_SECONDS),
+                ..Self::new(Code::Busy, detail)
+            },
             NotServed::Failed(error) => Self::internal(&error),
         }
     }
@@ -273,11 +330,22 @@ impl From<NotServed> for Problem {
 
 /// A problem for something that the release lacks altogether.
 pub fn not_published(dataset_id: &str) -> Problem {
-    Problem::new(Code::CoverageUnavailable, format!("this release has no `{dataset_id}`; /v1/coverage lists what it has"))
+    Problem::new(
+        Code::CoverageUnavailable,
+        format!("this release has no `{dataset_id}`; /v1/coverage lists what it has"),
+    )
 }
 
 /// The problem of a question about what is not published here, with what is.
 pub fn not_covered(field: &str, what: String, covered: &[&str]) -> Problem {
-    let list = if covered.is_empty() { "nothing yet".to_owned() } else { covered.join(", ") };
-    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}; covered: {list}. /v1/coverage says more"))
+    let list = if covered.is_empty() {
+        "nothing yet".to_owned()
+    } else {
+        covered.join(", ")
+    };
+    Problem::of_field(
+        Code::CoverageUnavailable,
+        field,
+        format!("{what}; covered: {list}. /v1/coverage says more"),
+    )
 }

@@ -1,6 +1,7 @@
-//! The strict reading of a query string: an unknown, repeated, empty or malformed parameter is an error that names it. Lists may be given in one
-//! parameter or in several of one name, as clients send them: both are read as one comma list. Handlers read a checked query as a struct
-//! (`query!` in `endpoint.rs`).
+//! The strict reading of a query string: an unknown, repeated, empty or malformed parameter is an
+//! error that names it. Lists may be given in one parameter or in several of one name, as clients
+//! send them: both are read as one comma list. Handlers read a checked query as a struct (`query!`
+//! in `endpoint.rs`).
 
 use percent_encoding::percent_decode_str;
 
@@ -13,12 +14,19 @@ use pubdata_core::contract::Contracts;
 /// The most wrong parameters that are named.
 const MAX_ERRORS: usize = 20;
 
-/// The singular and the plural of one parameter's name: either is accepted where one of them is declared.
+/// The singular and the plural of one parameter's name: either is accepted where one of them is
+/// declared.
 const NUMBERS: [(&str, &str); 1] = [("metric", "metrics")];
 
 /// The other name under which a parameter is accepted.
 pub fn other_name(name: &str) -> Option<&'static str> {
-    NUMBERS.iter().find_map(|(one, many)| if name == *one { Some(*many) } else { (name == *many).then_some(*one) })
+    NUMBERS.iter().find_map(|(one, many)| {
+        if name == *one {
+            Some(*many)
+        } else {
+            (name == *many).then_some(*one)
+        }
+    })
 }
 
 /// The parameters of one request, checked, in the order they are declared.
@@ -29,27 +37,47 @@ impl Query {
     /// Reads a query string.
     ///
     /// # Errors
-    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to [`MAX_ERRORS`].
-    pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
+    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to
+    /// [`MAX_ERRORS`].
+    pub fn read(
+        text: &str,
+        parameters: &'static [Parameter],
+        contracts: &Contracts,
+    ) -> Result<Self> {
         // By parameter, in the order of the request, each as it was named.
         let mut given: Vec<(usize, String, String)> = Vec::new();
         let mut errors = Vec::new();
         let mut wrong = |field: String, code: Code, message: String| {
             if errors.len() < MAX_ERRORS {
-                errors.push(FieldError { field, code, message });
+                errors.push(FieldError {
+                    field,
+                    code,
+                    message,
+                });
             }
         };
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(value)) = (decode(name), decode(value)) else {
-                wrong(shown(name), Code::InvalidParameter, format!("`{}` is not percent-encoded UTF-8", shown(pair)));
+                wrong(
+                    shown(name),
+                    Code::InvalidParameter,
+                    format!("`{}` is not percent-encoded UTF-8", shown(pair)),
+                );
                 continue;
             };
-            let declared = |name: &str| parameters.iter().position(|parameter| parameter.name == name);
+            let declared = |name: &str| {
+                parameters
+                    .iter()
+                    .position(|parameter| parameter.name == name)
+            };
             let Some(index) = declared(&name).or_else(|| declared(other_name(&name)?)) else {
                 let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
                 let name = shown(&name);
-                let message = format!("there is no parameter `{name}` here; {}", nearest::hint(&name, &names));
+                let message = format!(
+                    "there is no parameter `{name}` here; {}",
+                    nearest::hint(&name, &names)
+                );
                 wrong(name, Code::UnknownParameter, message);
                 continue;
             };
@@ -72,13 +100,27 @@ impl Query {
         for (index, name, value) in &given {
             if let Err(message) = parameters[*index].check(value, contracts) {
                 let message: String = message.chars().take(300).collect();
-                wrong(name.clone(), Code::InvalidParameter, format!("`{name}`: {message}"));
+                wrong(
+                    name.clone(),
+                    Code::InvalidParameter,
+                    format!("`{name}`: {message}"),
+                );
             }
         }
         given.sort_by_key(|(index, ..)| *index);
         match errors.first() {
-            None => Ok(Self(given.into_iter().map(|(index, _, value)| (parameters[index].name, parameters[index].canonical(value))).collect())),
-            Some(first) => Err(Problem { errors: errors.clone(), ..Problem::new(first.code, first.message.clone()) }),
+            None => Ok(Self(
+                given
+                    .into_iter()
+                    .map(|(index, _, value)| {
+                        (parameters[index].name, parameters[index].canonical(value))
+                    })
+                    .collect(),
+            )),
+            Some(first) => Err(Problem {
+                errors: errors.clone(),
+                ..Problem::new(first.code, first.message.clone())
+            }),
         }
     }
 
@@ -96,21 +138,39 @@ impl Query {
 
     /// Whether a release is asked for, by its id or a day.
     pub fn names_release(&self) -> bool {
-        [RELEASE, AS_OF].iter().any(|parameter| self.get(parameter.name).is_some())
+        [RELEASE, AS_OF]
+            .iter()
+            .any(|parameter| self.get(parameter.name).is_some())
     }
 
     /// The text of a parameter, when it is given. Handlers read parameters as structs.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value of a struct's field.
     ///
     /// # Errors
     /// `missing_parameter`, when it is required and absent.
-    pub fn field<'a, T: Field<'a>>(&'a self, parameters: &'static [Parameter], name: &str) -> Result<T> {
-        let parameter = parameters.iter().find(|parameter| parameter.name == name).expect("a field is a parameter");
-        let missing = || Problem::of_field(Code::MissingParameter, name, parameter.required.unwrap_or_default());
+    pub fn field<'a, T: Field<'a>>(
+        &'a self,
+        parameters: &'static [Parameter],
+        name: &str,
+    ) -> Result<T> {
+        let parameter = parameters
+            .iter()
+            .find(|parameter| parameter.name == name)
+            .expect("a field is a parameter");
+        let missing = || {
+            Problem::of_field(
+                Code::MissingParameter,
+                name,
+                parameter.required.unwrap_or_default(),
+            )
+        };
         T::read(self.get(name).or(parameter.default)).ok_or_else(missing)
     }
 
@@ -122,9 +182,19 @@ impl Query {
 
 fn decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
-    let is_encoded = |index: usize| spaced.get(index + 1..index + 3).is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    if spaced.match_indices('%').any(|(index, _)| !is_encoded(index)) {
+    let is_encoded = |index: usize| {
+        spaced
+            .get(index + 1..index + 3)
+            .is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    if spaced
+        .match_indices('%')
+        .any(|(index, _)| !is_encoded(index))
+    {
         return None;
     }
-    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    percent_decode_str(&spaced)
+        .decode_utf8()
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }

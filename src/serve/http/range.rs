@@ -1,4 +1,5 @@
-//! `Range`: which bytes of a file are asked for. One range is answered; several are answered with the whole file, as RFC 9110 lets a server.
+//! `Range`: which bytes of a file are asked for. One range is answered; several are answered with
+//! the whole file, as RFC 9110 lets a server.
 
 use std::ops::Range;
 
@@ -16,9 +17,13 @@ pub fn asked(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<R
     if text(header::IF_RANGE).is_some_and(|known| known != tag) {
         return Ok(None);
     }
-    let Some((first, last)) = text(header::RANGE).and_then(one_range) else { return Ok(None) };
+    let Some((first, last)) = text(header::RANGE).and_then(one_range) else {
+        return Ok(None);
+    };
     let range = match (first, last) {
-        (Some(first), last) => first..last.map_or(size_bytes, |last| last.saturating_add(1).min(size_bytes)),
+        (Some(first), last) => {
+            first..last.map_or(size_bytes, |last| last.saturating_add(1).min(size_bytes))
+        }
         (None, last) => size_bytes.saturating_sub(last.unwrap_or(0))..size_bytes,
     };
     if range.is_empty() {
@@ -31,7 +36,8 @@ pub fn asked(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<R
     Ok(Some(range))
 }
 
-/// First and last of `bytes=0-499`, `bytes=500-` or, with the number of the last bytes in place of the last, `bytes=-500`.
+/// First and last of `bytes=0-499`, `bytes=500-` or, with the number of the last bytes in place of
+/// the last, `bytes=-500`.
 fn one_range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.trim().strip_prefix("bytes=")?.trim().split_once('-')?;
     let number = |digits: &str| match digits.trim() {
@@ -65,19 +71,41 @@ mod tests {
 
     #[test]
     fn one_range_of_a_file_is_found_and_everything_else_is_the_whole_file() {
-        for (text, range) in
-            [("bytes=0-0", 0..1), ("bytes=10-19", 10..20), ("bytes=90-", 90..100), ("bytes=99-1000", 99..100), ("bytes=-7", 93..100), ("bytes=-1000", 0..100)]
-        {
+        for (text, range) in [
+            ("bytes=0-0", 0..1),
+            ("bytes=10-19", 10..20),
+            ("bytes=90-", 90..100),
+            ("bytes=99-1000", 99..100),
+            ("bytes=-7", 93..100),
+            ("bytes=-1000", 0..100),
+        ] {
             assert_eq!(of(text, None), Ok(Some(range)), "{text}");
         }
-        for text in ["bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=0-1,5-6", "lines=0-1", "bytes=+1-2", "bytes=99999999999999999999-"] {
+        for text in [
+            "bytes=",
+            "bytes=-",
+            "bytes=a-b",
+            "bytes=5-4",
+            "bytes=0-1,5-6",
+            "lines=0-1",
+            "bytes=+1-2",
+            "bytes=99999999999999999999-",
+        ] {
             assert_eq!(of(text, None), Ok(None), "{text}");
         }
         for text in ["bytes=100-", "bytes=100-200", "bytes=-0"] {
-            assert_eq!(of(text, None).unwrap_err().errors[0].field, "Range", "{text}");
+            assert_eq!(
+                of(text, None).unwrap_err().errors[0].field,
+                "Range",
+                "{text}"
+            );
         }
         assert_eq!(of("bytes=0-0", Some("\"a\"")), Ok(Some(0..1)));
-        assert_eq!(of("bytes=0-0", Some("\"b\"")), Ok(None), "the rest of another file");
+        assert_eq!(
+            of("bytes=0-0", Some("\"b\"")),
+            Ok(None),
+            "the rest of another file"
+        );
         assert_eq!(of("bytes=0-0", Some("W/\"a\"")), Ok(None));
     }
 }

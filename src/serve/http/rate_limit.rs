@@ -36,7 +36,10 @@ struct TokenBucket {
 
 impl RateLimiter {
     pub fn new(shared: Option<SharedLimits>) -> Self {
-        Self { shared, ..Self::default() }
+        Self {
+            shared,
+            ..Self::default()
+        }
     }
 
     /// Takes one token from the client's bucket.
@@ -48,13 +51,16 @@ impl RateLimiter {
         shared.unwrap_or_else(|| self.take_here(client, 1, now))
     }
 
-    /// Takes tokens from the client's bucket, where an answer is being written. A bucket that is smaller than what is taken must be full, and is in debt
-    /// afterwards: a plan's rate holds for batches of any size.
+    /// Takes tokens from the client's bucket, where an answer is being written. A bucket that is
+    /// smaller than what is taken must be full, and is in debt afterwards: a plan's rate holds for
+    /// batches of any size.
     pub fn take_many(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
         let wanted = wanted(client.plan, count);
         let shared = self.shared.as_ref().and_then(|shared| {
             // The thread works out the answer: it waits itself.
-            tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(shared.take(client, count, wanted)))
+            tokio::task::block_in_place(|| {
+                tokio::runtime::Handle::current().block_on(shared.take(client, count, wanted))
+            })
         });
         shared.unwrap_or_else(|| self.take_here(client, count, now))
     }
@@ -64,34 +70,58 @@ impl RateLimiter {
         if let Some(shared) = &self.shared
             && let Some(found) = shared.take(client, 0, 0.0).await
         {
-            return Allowance { remaining: found.remaining, reset: found.reset, ..before };
+            return Allowance {
+                remaining: found.remaining,
+                reset: found.reset,
+                ..before
+            };
         }
         let per_second = client.plan.requests_per_minute as f64 / 60.0;
         let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = buckets.of_clients.get(&client.id).map_or(before.remaining as f64, |bucket| filled(bucket, now));
-        Allowance { remaining: left.max(0.0) as u64, reset: ((client.plan.burst as f64 - left) / per_second).ceil() as u64, ..before }
+        let left = buckets
+            .of_clients
+            .get(&client.id)
+            .map_or(before.remaining as f64, |bucket| filled(bucket, now));
+        Allowance {
+            remaining: left.max(0.0) as u64,
+            reset: ((client.plan.burst as f64 - left) / per_second).ceil() as u64,
+            ..before
+        }
     }
 
     fn take_here(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
         let plan = client.plan;
         let burst = plan.burst as f64;
         let mut kept = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let Buckets { of_clients: buckets, left } = &mut *kept;
-        // Looking through all of them is worth it only when there are twice as many: else every new address would cost that.
+        let Buckets {
+            of_clients: buckets,
+            left,
+        } = &mut *kept;
+        // Looking through all of them is worth it only when there are twice as many: else every new
+        // address would cost that.
         if buckets.len() >= MANY.max(2 * *left) && !buckets.contains_key(&client.id) {
             buckets.retain(|_, bucket| filled(bucket, now) < bucket.plan.burst as f64);
             *left = buckets.len();
         }
         let bucket = match buckets.get_mut(&client.id) {
             Some(bucket) => bucket,
-            None => buckets.entry(client.id.clone()).or_insert(TokenBucket { tokens: burst, at: now, plan }),
+            None => buckets.entry(client.id.clone()).or_insert(TokenBucket {
+                tokens: burst,
+                at: now,
+                plan,
+            }),
         };
         bucket.plan = plan;
         let tokens = filled(bucket, now);
         let wanted = wanted(plan, count);
         let is_allowed = tokens >= wanted;
-        let left = if is_allowed { tokens - count as f64 } else { tokens };
-        // A clock that was put back fills the bucket from there on: else it would stay empty until the clock has caught up.
+        let left = if is_allowed {
+            tokens - count as f64
+        } else {
+            tokens
+        };
+        // A clock that was put back fills the bucket from there on: else it would stay empty until
+        // the clock has caught up.
         (bucket.tokens, bucket.at) = (left, now);
         Allowance::of(plan, is_allowed, left, wanted)
     }
@@ -105,7 +135,8 @@ fn wanted(plan: Plan, count: u64) -> f64 {
 /// Tokens of a bucket at a later time; a clock that goes back adds none.
 fn filled(bucket: &TokenBucket, now: Timestamp) -> f64 {
     let seconds = now.duration_since(bucket.at).as_secs_f64().max(0.0);
-    (bucket.tokens + seconds * bucket.plan.requests_per_minute as f64 / 60.0).min(bucket.plan.burst as f64)
+    (bucket.tokens + seconds * bucket.plan.requests_per_minute as f64 / 60.0)
+        .min(bucket.plan.burst as f64)
 }
 
 #[cfg(test)]
@@ -123,14 +154,24 @@ mod tests {
             secret: None,
             scopes: Vec::new(),
             plan_name: "free".to_owned(),
-            plan: Plan { requests_per_minute: 60, burst: 20, stream_sockets: 1 },
+            plan: Plan {
+                requests_per_minute: 60,
+                burst: 20,
+                stream_sockets: 1,
+            },
         };
         let start = Timestamp::from_second(1_000_000).unwrap();
-        let at = |count, seconds| limiter.take_here(&client, count, start + SignedDuration::from_secs(seconds));
+        let at = |count, seconds| {
+            limiter.take_here(&client, count, start + SignedDuration::from_secs(seconds))
+        };
         assert_eq!((at(1, 0).remaining, at(9, 0).remaining), (19, 10));
         let refused = at(12, 0);
-        assert_eq!((refused.is_allowed, refused.remaining, refused.retry_after), (false, 10, 2));
-        // A hundred items are more than the bucket holds: after a pause they pass, and are paid for afterwards.
+        assert_eq!(
+            (refused.is_allowed, refused.remaining, refused.retry_after),
+            (false, 10, 2)
+        );
+        // A hundred items are more than the bucket holds: after a pause they pass, and are paid for
+        // afterwards.
         assert_eq!((at(1, 60).remaining, at(99, 60).is_allowed), (19, true));
         assert_eq!(at(1, 60).retry_after, 81);
         assert!(!at(1, 140).is_allowed && at(1, 141).is_allowed);
@@ -139,15 +180,30 @@ mod tests {
     #[test]
     fn buckets_of_many_addresses_are_forgotten_when_they_are_full() {
         let limiter = RateLimiter::default();
-        let plan = Plan { requests_per_minute: 60, burst: 1, stream_sockets: 1 };
+        let plan = Plan {
+            requests_per_minute: 60,
+            burst: 1,
+            stream_sockets: 1,
+        };
         let start = Timestamp::from_second(1_000_000).unwrap();
-        let client = |number: usize| Client { id: number.to_string(), secret: None, scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let client = |number: usize| Client {
+            id: number.to_string(),
+            secret: None,
+            scopes: Vec::new(),
+            plan_name: "free".to_owned(),
+            plan,
+        };
         let count = || limiter.buckets.lock().unwrap().of_clients.len();
-        (0..MANY).for_each(|number| assert!(limiter.take_here(&client(number), 1, start).is_allowed));
+        (0..MANY)
+            .for_each(|number| assert!(limiter.take_here(&client(number), 1, start).is_allowed));
         limiter.take_here(&client(MANY), 1, start);
         assert_eq!(count(), MANY + 1, "none is full");
         limiter.take_here(&client(MANY + 1), 1, start + SignedDuration::from_secs(1));
-        assert_eq!(count(), MANY + 2, "and they are not looked through again for each new one");
+        assert_eq!(
+            count(),
+            MANY + 2,
+            "and they are not looked through again for each new one"
+        );
         for number in MANY + 2..=2 * MANY {
             limiter.take_here(&client(number), 1, start + SignedDuration::from_secs(1));
         }
@@ -157,19 +213,53 @@ mod tests {
     #[test]
     fn bucket_empties_at_once_and_fills_with_time() {
         let limiter = RateLimiter::default();
-        let plan = Plan { requests_per_minute: 60, burst: 3, stream_sockets: 1 };
-        let client = Client { id: "k1".to_owned(), secret: None, scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let plan = Plan {
+            requests_per_minute: 60,
+            burst: 3,
+            stream_sockets: 1,
+        };
+        let client = Client {
+            id: "k1".to_owned(),
+            secret: None,
+            scopes: Vec::new(),
+            plan_name: "free".to_owned(),
+            plan,
+        };
         let start = Timestamp::from_second(1_000_000).unwrap();
-        let at = |milliseconds| limiter.take_here(&client, 1, start + SignedDuration::from_millis(milliseconds));
-        assert_eq!([at(0), at(0), at(0)].map(|allowance| (allowance.is_allowed, allowance.remaining)), [(true, 2), (true, 1), (true, 0)]);
+        let at = |milliseconds| {
+            limiter.take_here(
+                &client,
+                1,
+                start + SignedDuration::from_millis(milliseconds),
+            )
+        };
+        assert_eq!(
+            [at(0), at(0), at(0)].map(|allowance| (allowance.is_allowed, allowance.remaining)),
+            [(true, 2), (true, 1), (true, 0)]
+        );
         let refused = at(500);
-        assert_eq!((refused.is_allowed, refused.retry_after, refused.reset, refused.window), (false, 1, 3, 3));
+        assert_eq!(
+            (
+                refused.is_allowed,
+                refused.retry_after,
+                refused.reset,
+                refused.window
+            ),
+            (false, 1, 3, 3)
+        );
         assert!(at(1_000).is_allowed);
         assert!(!at(1_500).is_allowed);
         assert!(!at(0).is_allowed, "a clock that goes back gives nothing");
         assert_eq!(at(60_000).remaining, 2);
         let a_day_before = -86_400_000;
-        assert_eq!([at(a_day_before), at(a_day_before), at(a_day_before)].map(|allowance| allowance.is_allowed), [true, true, false]);
-        assert!(at(a_day_before + 1_000).is_allowed, "and one that stays behind fills on");
+        assert_eq!(
+            [at(a_day_before), at(a_day_before), at(a_day_before)]
+                .map(|allowance| allowance.is_allowed),
+            [true, true, false]
+        );
+        assert!(
+            at(a_day_before + 1_000).is_allowed,
+            "and one that stays behind fills on"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Gives a body to the refusals of a head that is not HTTP: the HTTP library answers those by itself, with a status alone.
+//! Gives a body to the refusals of a head that is not HTTP: the HTTP library answers those by
+//! itself, with a status alone.
 
 use std::io;
 use std::pin::Pin;
@@ -21,17 +22,35 @@ pub struct Explained<S> {
 
 impl<S> Explained<S> {
     pub fn new(stream: S, public_url: Arc<str>) -> Self {
-        Self { stream, public_url, refusal: Vec::new(), written: 0 }
+        Self {
+            stream,
+            public_url,
+            refusal: Vec::new(),
+            written: 0,
+        }
     }
 }
 
-/// The refusal with a body; none where the bytes are anything else. Answers of handlers have an `X-Request-Id`.
+/// The refusal with a body; none where the bytes are anything else. Answers of handlers have an
+/// `X-Request-Id`.
 fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
-    let head = bytes.strip_prefix(b"HTTP/1.1 4").and_then(|_| std::str::from_utf8(bytes).ok())?;
+    let head = bytes
+        .strip_prefix(b"HTTP/1.1 4")
+        .and_then(|_| std::str::from_utf8(bytes).ok())?;
     let (status, fields) = head.strip_suffix("\r\n\r\n")?.split_once("\r\n")?;
-    let (fields, is_empty): (Vec<&str>, bool) =
-        (fields.split("\r\n").filter(|field| *field != "content-length: 0").collect(), fields.split("\r\n").any(|field| field == "content-length: 0"));
-    let is_bare = is_empty && fields.iter().all(|field| field.starts_with("connection:") || field.starts_with("date:"));
+    let (fields, is_empty): (Vec<&str>, bool) = (
+        fields
+            .split("\r\n")
+            .filter(|field| *field != "content-length: 0")
+            .collect(),
+        fields
+            .split("\r\n")
+            .any(|field| field == "content-length: 0"),
+    );
+    let is_bare = is_empty
+        && fields
+            .iter()
+            .all(|field| field.starts_with("connection:") || field.starts_with("date:"));
     let detail = match status.split(' ').nth(1).filter(|_| is_bare)? {
         "400" => "the request line or a header is not HTTP/1.1",
         "414" => "the URL of the request is too long to be read",
@@ -49,20 +68,33 @@ fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Explained<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if self.refusal.is_empty() {
             match with_body(buffer, &self.public_url) {
                 Some(refusal) => self.refusal = refusal,
                 None => return Pin::new(&mut self.stream).poll_write(context, buffer),
             }
         }
-        let Self { stream, refusal, written, .. } = &mut *self;
+        let Self {
+            stream,
+            refusal,
+            written,
+            ..
+        } = &mut *self;
         while *written < refusal.len() {
             match ready!(Pin::new(&mut *stream).poll_write(context, &refusal[*written..]))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -81,7 +113,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Explained<S> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         match slices {
             [slice] => self.poll_write(context, slice),
             _ => Pin::new(&mut self.stream).poll_write_vectored(context, slices),
@@ -100,16 +136,34 @@ mod tests {
     #[test]
     fn only_a_refusal_without_a_word_gets_a_body() {
         let bare = "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\ndate: Sun, 29 Nov 2026 00:00:00 GMT\r\n\r\n";
-        let text = String::from_utf8(with_body(bare.as_bytes(), "https://data.example").unwrap()).unwrap();
+        let text =
+            String::from_utf8(with_body(bare.as_bytes(), "https://data.example").unwrap()).unwrap();
         assert!(
-            text.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n") && text.contains("\r\nconnection: close\r\n"),
+            text.starts_with(
+                "HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"
+            ) && text.contains("\r\nconnection: close\r\n"),
             "{text}"
         );
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{text}");
+        assert!(
+            head.contains(&format!("content-length: {}\r\n", body.len())),
+            "{text}"
+        );
         let problem: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!((&problem["status"], &problem["type"]), (&400.into(), &"https://data.example/problems/invalid_parameter".into()));
-        assert!(head.contains(&format!("x-request-id: {}\r\n", problem["request_id"].as_str().unwrap())), "{text}");
+        assert_eq!(
+            (&problem["status"], &problem["type"]),
+            (
+                &400.into(),
+                &"https://data.example/problems/invalid_parameter".into()
+            )
+        );
+        assert!(
+            head.contains(&format!(
+                "x-request-id: {}\r\n",
+                problem["request_id"].as_str().unwrap()
+            )),
+            "{text}"
+        );
         for other in [
             "HTTP/1.1 404 Not Found\r\nx-request-id: a\r\ncontent-length: 0\r\n\r\n",
             "HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\n{}",

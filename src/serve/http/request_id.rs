@@ -1,4 +1,5 @@
-//! Names a request in its answer and in the log, and cuts what a client wrote to what is worth showing there.
+//! Names a request in its answer and in the log, and cuts what a client wrote to what is worth
+//! showing there.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -15,20 +16,34 @@ pub struct RequestId(pub Arc<str>);
 impl RequestId {
     /// The client's id when it sends a usable one, otherwise a new one.
     pub fn of(headers: &HeaderMap) -> Self {
-        let is_usable = |text: &&str| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        let sent = headers.get("x-request-id").and_then(|value| value.to_str().ok()).filter(is_usable);
+        let is_usable = |text: &&str| {
+            (1..=64).contains(&text.len())
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        };
+        let sent = headers
+            .get("x-request-id")
+            .and_then(|value| value.to_str().ok())
+            .filter(is_usable);
         Self(sent.map_or_else(|| new_request_id().into(), Arc::from))
     }
 }
 
 /// The beginning of a text that a client wrote, as far as it is worth showing.
 pub fn shown(text: &str) -> &str {
-    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(SHOWN)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 /// A random start for each process, then counted.
 fn new_request_id() -> String {
     static START: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{:016x}{:08x}", *START, COUNT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "{:016x}{:08x}",
+        *START,
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    )
 }

@@ -20,11 +20,13 @@ pub const JSON_LD: &str = "application/ld+json";
 
 const VARY: &str = "Accept, Authorization, X-API-Key, Cookie, Accept-Encoding, Origin";
 
-/// For how long an answer may be kept, whatever it is about: after a rollback no client holds the old one longer than docs/API.md promises.
+/// For how long an answer may be kept, whatever it is about: after a rollback no client holds the
+/// old one longer than docs/API.md promises.
 const KEPT_SECONDS: i64 = 300;
 const DAY_SECONDS: i64 = 86_400;
 
-/// Until when an answer is right: freshness, and taxes of today, are those of a day, which ends at midnight UTC.
+/// Until when an answer is right: freshness, and taxes of today, are those of a day, which ends at
+/// midnight UTC.
 fn kept(now: Timestamp) -> HeaderValue {
     let until_midnight = DAY_SECONDS - now.as_second().rem_euclid(DAY_SECONDS);
     let text = format!("private, max-age={}", KEPT_SECONDS.min(until_midnight));
@@ -43,16 +45,29 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
 }
 
 /// A successful answer; without an ETag it is not to be kept.
-pub fn answer_response(content_type: &'static str, body: Body, tag: Option<&str>, now: Timestamp) -> Response {
+pub fn answer_response(
+    content_type: &'static str,
+    body: Body,
+    tag: Option<&str>,
+    now: Timestamp,
+) -> Response {
     as_answer(Response::new(body), content_type, tag, now)
 }
 
 /// Adds what every successful answer has.
-pub fn as_answer(mut response: Response, content_type: &'static str, tag: Option<&str>, now: Timestamp) -> Response {
+pub fn as_answer(
+    mut response: Response,
+    content_type: &'static str,
+    tag: Option<&str>,
+    now: Timestamp,
+) -> Response {
     let headers = response.headers_mut();
     headers.reserve(HEADERS);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(header::CACHE_CONTROL, tag.map_or(HeaderValue::from_static("no-store"), |_| kept(now)));
+    headers.insert(
+        header::CACHE_CONTROL,
+        tag.map_or(HeaderValue::from_static("no-store"), |_| kept(now)),
+    );
     headers.insert(header::VARY, HeaderValue::from_static(VARY));
     if let Some(tag) = tag {
         insert(headers, header::ETAG, tag);
@@ -61,19 +76,37 @@ pub fn as_answer(mut response: Response, content_type: &'static str, tag: Option
 }
 
 /// Adds to a file what every answer has, and under which name it should be kept.
-pub fn as_file(response: Response, content_type: &'static str, file_name: &str, tag: &str, now: Timestamp) -> Response {
+pub fn as_file(
+    response: Response,
+    content_type: &'static str,
+    file_name: &str,
+    tag: &str,
+    now: Timestamp,
+) -> Response {
     let mut response = as_answer(response, content_type, Some(tag), now);
-    insert(response.headers_mut(), header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{file_name}\""));
+    insert(
+        response.headers_mut(),
+        header::CONTENT_DISPOSITION,
+        &format!("attachment; filename=\"{file_name}\""),
+    );
     response
 }
 
 /// A problem as a response.
-pub fn problem_response(service: &Service, problem: &Problem, instance: &str, request_id: &RequestId) -> Response {
+pub fn problem_response(
+    service: &Service,
+    problem: &Problem,
+    instance: &str,
+    request_id: &RequestId,
+) -> Response {
     let body = problem.body(service.public_url(), instance, &request_id.0);
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = problem.code.status();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/problem+json"),
+    );
     insert(headers, header::CACHE_CONTROL, "no-store");
     headers.insert(header::VARY, HeaderValue::from_static(VARY));
     if problem.code.status() == StatusCode::UNAUTHORIZED {

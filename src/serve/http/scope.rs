@@ -15,27 +15,46 @@ pub fn scope_of(dataset_id: &str) -> Scope {
     }
 }
 
-/// Refuses a key that may not see a record; of one that was set aside, one that may not see what it was set aside from.
+/// Refuses a key that may not see a record; of one that was set aside, one that may not see what it
+/// was set aside from.
 ///
 /// # Errors
 /// `insufficient_permission`.
 pub fn check_record(call: &Call<'_>, id: &RecordId) -> Result<()> {
-    check(call, if id.dataset_id() == QUARANTINE { id.subject() } else { id.dataset_id() })
+    check(
+        call,
+        if id.dataset_id() == QUARANTINE {
+            id.subject()
+        } else {
+            id.dataset_id()
+        },
+    )
 }
 
-/// The parts of a dataset that a key may see: all of them, or of what was set aside those of its families.
+/// The parts of a dataset that a key may see: all of them, or of what was set aside those of its
+/// families.
 ///
 /// # Errors
 /// `insufficient_permission`, when there is none.
-pub fn visible_parts<'a>(call: &Call<'_>, dataset_id: &str, parts: &'a [Part]) -> Result<Vec<&'a Part>> {
+pub fn visible_parts<'a>(
+    call: &Call<'_>,
+    dataset_id: &str,
+    parts: &'a [Part],
+) -> Result<Vec<&'a Part>> {
     if dataset_id != QUARANTINE {
         check(call, dataset_id)?;
         return Ok(parts.iter().collect());
     }
-    let is_visible = |part: &&Part| part.set_aside_from().is_some_and(|from| call.scopes().contains(&scope_of(from)));
+    let is_visible = |part: &&Part| {
+        part.set_aside_from()
+            .is_some_and(|from| call.scopes().contains(&scope_of(from)))
+    };
     let visible: Vec<&Part> = parts.iter().filter(is_visible).collect();
     if visible.is_empty() {
-        return Err(Problem::new(Code::InsufficientPermission, "a quarantined record needs a key with the scope of its family"));
+        return Err(Problem::new(
+            Code::InsufficientPermission,
+            "a quarantined record needs a key with the scope of its family",
+        ));
     }
     Ok(visible)
 }
@@ -45,5 +64,8 @@ fn check(call: &Call<'_>, dataset_id: &str) -> Result<()> {
     if call.scopes().contains(&scope) {
         return Ok(());
     }
-    Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
+    Err(Problem::new(
+        Code::InsufficientPermission,
+        format!("records of `{dataset_id}` need a key with the scope `{scope}`"),
+    ))
 }

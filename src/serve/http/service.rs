@@ -44,11 +44,30 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 const DOWNLOADS: usize = 32;
 const DOWNLOADS_OF_CLIENT: usize = 4;
 /// A look reads a few kilobytes, or an archive's member up to them.
-const LOOKS: Bounds = Bounds { at_once: 4, waiting: 32, waiting_of_client: 8, kept: 0, patience: Duration::MAX };
+const LOOKS: Bounds = Bounds {
+    at_once: 4,
+    waiting: 32,
+    waiting_of_client: 8,
+    kept: 0,
+    patience: Duration::MAX,
+};
 /// A receipt hashes whole parts again. The log grows beneath what came of it.
-const RECEIPTS: Bounds = Bounds { at_once: 2, waiting: 32, waiting_of_client: 8, kept: 0, patience: Duration::MAX };
-/// A replay reads sources and builds tables. What came of it is small, and the same for as long as release and program are.
-const REPLAYS: Bounds = Bounds { at_once: 2, waiting: 12, waiting_of_client: 4, kept: 4_096, patience: Duration::MAX };
+const RECEIPTS: Bounds = Bounds {
+    at_once: 2,
+    waiting: 32,
+    waiting_of_client: 8,
+    kept: 0,
+    patience: Duration::MAX,
+};
+/// A replay reads sources and builds tables. What came of it is small, and the same for as long as
+/// release and program are.
+const REPLAYS: Bounds = Bounds {
+    at_once: 2,
+    waiting: 12,
+    waiting_of_client: 4,
+    kept: 4_096,
+    patience: Duration::MAX,
+};
 
 /// Everything that requests share.
 pub struct Service {
@@ -67,7 +86,8 @@ pub struct Service {
     awaited: Arc<Shares>,
     /// Larger answers that clients have not taken yet: each holds a connection.
     untaken: Arc<Shares>,
-    /// Tables that are made while they are taken: each keeps a part, or a page of a list, in memory for as long as its client likes.
+    /// Tables that are made while they are taken: each keeps a part, or a page of a list, in memory
+    /// for as long as its client likes.
     downloads: Arc<Shares>,
     /// Bytes of answers that are not taken yet.
     pub in_flight: Arc<Shares>,
@@ -98,7 +118,12 @@ impl Service {
     ///
     /// # Errors
     /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
-    pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock, loads: Vec<Load>) -> Result<Self> {
+    pub fn new(
+        settings: ServeSettings,
+        contracts: Contracts,
+        clock: Clock,
+        loads: Vec<Load>,
+    ) -> Result<Self> {
         settings.check()?;
         let home = Home::open(&settings.home)?;
         let releases = Releases::open(&home, settings.store_url.as_deref())?;
@@ -106,11 +131,31 @@ impl Service {
         let releases = releases.keeping(files);
         let shared = Replica::home_of(&home, releases.store())?;
         let contracts = Arc::new(contracts);
-        let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
-        let program = program(&contracts, std::env::current_exe().and_then(std::fs::metadata).ok().as_ref());
-        let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes, program));
+        let copies = Copies::new(
+            home.tables_dir(&settings.channel),
+            settings.limits.least_copied_bytes,
+        );
+        let program = program(
+            &contracts,
+            std::env::current_exe()
+                .and_then(std::fs::metadata)
+                .ok()
+                .as_ref(),
+        );
+        let parts = Arc::new(PartCache::new(
+            releases,
+            copies,
+            settings.limits.part_cache_bytes,
+            program,
+        ));
         let limits = settings.limits;
-        let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_bytes);
+        let catalog = Catalog::new(
+            parts.clone(),
+            contracts.clone(),
+            loads,
+            &settings.channel,
+            settings.limits.retained_bytes,
+        );
         Ok(Self {
             program,
             usage: Usage::new(clock()),
@@ -120,19 +165,46 @@ impl Service {
             parts,
             keys: KeyRing::new(Keys::open(&shared), settings.plans.clone())?,
             shared,
-            limiter: RateLimiter::new(settings.shared_limits.as_ref().map(|limits| SharedLimits::new(&limits.url, limits.when_away)).transpose()?),
+            limiter: RateLimiter::new(
+                settings
+                    .shared_limits
+                    .as_ref()
+                    .map(|limits| SharedLimits::new(&limits.url, limits.when_away))
+                    .transpose()?,
+            ),
             metrics: Metrics::default(),
-            running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),
-            running_without_key: Arc::new(Shares::new(limits.simultaneous_requests.div_ceil(2), usize::MAX)),
+            running: Arc::new(Shares::new(
+                limits.simultaneous_requests,
+                limits.requests_of_client,
+            )),
+            running_without_key: Arc::new(Shares::new(
+                limits.simultaneous_requests.div_ceil(2),
+                usize::MAX,
+            )),
             awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
             untaken: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
             downloads: Arc::new(Shares::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
-            in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
-            looks: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..LOOKS })),
-            replays: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..REPLAYS })),
-            connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
+            in_flight: Arc::new(Shares::new(
+                limits.bytes_in_flight,
+                limits.bytes_in_flight_of_client,
+            )),
+            looks: Arc::new(SharedWork::new(Bounds {
+                patience: limits.trace_time,
+                ..LOOKS
+            })),
+            replays: Arc::new(SharedWork::new(Bounds {
+                patience: limits.trace_time,
+                ..REPLAYS
+            })),
+            connections: Arc::new(Connections::new(
+                limits.connections,
+                settings.connections_of_address(),
+            )),
             log_size: AtomicU64::new(0),
-            receipts: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..RECEIPTS })),
+            receipts: Arc::new(SharedWork::new(Bounds {
+                patience: limits.trace_time,
+                ..RECEIPTS
+            })),
             home,
             is_unreadable: AtomicBool::new(false),
             clock,
@@ -146,7 +218,8 @@ impl Service {
     /// `Store`, when channel or release cannot be read; what is served stays.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.catalog.refresh().await;
-        self.is_unreadable.store(outcome.is_err(), Ordering::Relaxed);
+        self.is_unreadable
+            .store(outcome.is_err(), Ordering::Relaxed);
         if !matches!(outcome, Ok(None)) {
             self.metrics.record_load(outcome.is_ok());
         }
@@ -160,12 +233,20 @@ impl Service {
 
     /// Why nothing can be answered while no release is loaded.
     pub fn why_not_ready(&self) -> &'static str {
-        if self.is_unreadable.load(Ordering::Relaxed) { "the release cannot be read" } else { "no release yet" }
+        if self.is_unreadable.load(Ordering::Relaxed) {
+            "the release cannot be read"
+        } else {
+            "no release yet"
+        }
     }
 
     /// A text of a build as strangers may read it: without the folders of this machine.
     pub fn told(&self, text: &str) -> String {
-        let folders = [Some(self.home.root()), Some(self.settings.home.as_path()), self.catalog.releases().folder()];
+        let folders = [
+            Some(self.home.root()),
+            Some(self.settings.home.as_path()),
+            self.catalog.releases().folder(),
+        ];
         without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
     }
 
@@ -178,7 +259,11 @@ impl Service {
             return Ok(());
         }
         let allowance = self.limiter.take_many(client, count, self.now());
-        if allowance.is_allowed { Ok(()) } else { Err(allowance.refusal()) }
+        if allowance.is_allowed {
+            Ok(())
+        } else {
+            Err(allowance.refusal())
+        }
     }
 
     pub fn now(&self) -> Timestamp {
@@ -190,51 +275,88 @@ impl Service {
     }
 
     pub fn public_url(&self) -> &str {
-        self.settings.public_url.as_deref().unwrap_or_default().trim_end_matches('/')
+        self.settings
+            .public_url
+            .as_deref()
+            .unwrap_or_default()
+            .trim_end_matches('/')
     }
 
-    /// Where this server can be asked, for documents that are read elsewhere: as it was told, never as a request says.
+    /// Where this server can be asked, for documents that are read elsewhere: as it was told, never
+    /// as a request says.
     pub fn own_url(&self) -> String {
         self.settings.own_url().trim_end_matches('/').to_owned()
     }
 
-    /// Where a person sees what `/v1` says at the path: on a page, or there where there are no pages.
+    /// Where a person sees what `/v1` says at the path: on a page, or there where there are no
+    /// pages.
     pub fn address_of(&self, path: &str) -> String {
-        let prefix = if self.settings.pages == Pages::Off { "/v1" } else { "" };
+        let prefix = if self.settings.pages == Pages::Off {
+            "/v1"
+        } else {
+            ""
+        };
         format!("{}{prefix}{path}", self.own_url())
     }
 
-    /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.
+    /// Finds who sends a request and takes a token from the bucket, which is that of the address
+    /// when the key is not valid.
     pub async fn meter(&self, parts: &Parts, pays: &Pays, now: Timestamp) -> Metered {
         let address = || self.peer_address(parts);
         let known = match pays {
             Pays::Nobody if matches!(parts.method, Method::GET | Method::HEAD) => {
                 let client = Arc::new(self.keys.anonymous(&address()));
-                return Metered { known: Ok(client.clone()), allowance: Allowance::free(client.plan), client, is_free: true };
+                return Metered {
+                    known: Ok(client.clone()),
+                    allowance: Allowance::free(client.plan),
+                    client,
+                    is_free: true,
+                };
             }
             Pays::Visitor(Some(key)) => self.keys.holder(key, now),
-            Pays::Nobody | Pays::Caller | Pays::Visitor(None) => self.keys.client(&parts.headers, address, now),
+            Pays::Nobody | Pays::Caller | Pays::Visitor(None) => {
+                self.keys.client(&parts.headers, address, now)
+            }
         };
-        let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
+        let client = known
+            .as_ref()
+            .map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
         let allowance = match bucket_of_documentation(&client, parts) {
             Some(reader) => self.limiter.take(&reader, now).await,
             None => self.limiter.take(&client, now).await,
         };
-        Metered { known, client, allowance, is_free: false }
+        Metered {
+            known,
+            client,
+            allowance,
+            is_free: false,
+        }
     }
 
-    /// Takes a place among the requests that are being answered. Those without a key have half of the places together.
+    /// Takes a place among the requests that are being answered. Those without a key have half of
+    /// the places together.
     ///
     /// # Errors
     /// `rate_limited`, when there is none, or none more for this client.
     pub fn run(&self, client: &Client) -> problem::Result<Running> {
         let refusal = |exhausted| match exhausted {
-            Exhausted::OfClient => come_again("as many requests of this client are being answered as may be at once; wait for one of them"),
-            Exhausted::OfServer => come_again("the server answers as many requests as it can; try again in a second"),
+            Exhausted::OfClient => come_again(
+                "as many requests of this client are being answered as may be at once; wait for one of them",
+            ),
+            Exhausted::OfServer => {
+                come_again("the server answers as many requests as it can; try again in a second")
+            }
         };
         let place = self.running.take(&client.id, 1).map_err(refusal)?;
-        let without_key = if client.scopes.is_empty() { Some(self.running_without_key.take("", 1).map_err(refusal)?) } else { None };
-        Ok(Running { _place: place, _without_key: without_key })
+        let without_key = if client.scopes.is_empty() {
+            Some(self.running_without_key.take("", 1).map_err(refusal)?)
+        } else {
+            None
+        };
+        Ok(Running {
+            _place: place,
+            _without_key: without_key,
+        })
     }
 
     /// Takes a place among the requests of a client whose bodies are awaited.
@@ -242,7 +364,11 @@ impl Service {
     /// # Errors
     /// `rate_limited`, when there is none more.
     pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
-        self.awaited.take(&client.id, 1).map_err(|_| come_again("too many bodies of this client's requests are under way; finish one of them"))
+        self.awaited.take(&client.id, 1).map_err(|_| {
+            come_again(
+                "too many bodies of this client's requests are under way; finish one of them",
+            )
+        })
     }
 
     /// Takes a place among the larger answers that a client has not taken yet.
@@ -250,7 +376,9 @@ impl Service {
     /// # Errors
     /// `rate_limited`, when there is none more.
     pub fn leave_untaken(&self, client: &Client) -> problem::Result<Share> {
-        self.untaken.take(&client.id, 1).map_err(|_| come_again("too many earlier answers wait to be taken by this client; read them first"))
+        self.untaken.take(&client.id, 1).map_err(|_| {
+            come_again("too many earlier answers wait to be taken by this client; read them first")
+        })
     }
 
     /// Takes a place among the tables that are being taken.
@@ -279,9 +407,18 @@ impl Service {
 
     /// The name of the caller's address: the proxy's word for it when there is one in front.
     fn peer_address(&self, parts: &Parts) -> String {
-        let connected = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        let forwarded = if self.settings.is_behind_proxy { peer::forwarded(&parts.headers, self.settings.trusted_hops) } else { None };
-        forwarded.or(connected).map_or_else(|| "unknown".to_owned(), peer::name)
+        let connected = parts
+            .extensions
+            .get::<ConnectInfo<SocketAddr>>()
+            .map(|info| info.0.ip());
+        let forwarded = if self.settings.is_behind_proxy {
+            peer::forwarded(&parts.headers, self.settings.trusted_hops)
+        } else {
+            None
+        };
+        forwarded
+            .or(connected)
+            .map_or_else(|| "unknown".to_owned(), peer::name)
     }
 }
 
@@ -295,7 +432,8 @@ pub struct Running {
 /// Who pays for a request with a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pays {
-    /// Nobody where it only reads: whether the server is there must always be told, and what all pages need is the same few bytes for all.
+    /// Nobody where it only reads: whether the server is there must always be told, and what all
+    /// pages need is the same few bytes for all.
     Nobody,
     /// Whoever the headers name by a key, else the address.
     Caller,
@@ -303,11 +441,16 @@ pub enum Pays {
     Visitor(Option<String>),
 }
 
-/// The bucket, as large as the client's own, that is for reading the documentation: who looks a call up still has the requests for it.
+/// The bucket, as large as the client's own, that is for reading the documentation: who looks a
+/// call up still has the requests for it.
 fn bucket_of_documentation(client: &Client, parts: &Parts) -> Option<Client> {
     let path = parts.uri.path();
-    let is_page = matches!(parts.method, Method::GET | Method::HEAD) && (path == "/docs" || path.starts_with("/docs/") || path.starts_with("/problems/"));
-    is_page.then(|| Client { id: format!("{} reading", client.id), ..client.clone() })
+    let is_page = matches!(parts.method, Method::GET | Method::HEAD)
+        && (path == "/docs" || path.starts_with("/docs/") || path.starts_with("/problems/"));
+    is_page.then(|| Client {
+        id: format!("{} reading", client.id),
+        ..client.clone()
+    })
 }
 
 /// Who sends a request and what is left to them.
@@ -334,10 +477,14 @@ pub fn day_of(now: Timestamp) -> Date {
 }
 
 fn come_again(detail: &str) -> Problem {
-    Problem { retry_after: Some(1), ..Problem::new(Code::RateLimited, detail) }
+    Problem {
+        retry_after: Some(1),
+        ..Problem::new(Code::RateLimited, detail)
+    }
 }
 
-/// Names the program and the contracts that it was started with. Of two builds of one version the file has another length or time.
+/// Names the program and the contracts that it was started with. Of two builds of one version the
+/// file has another length or time.
 fn program(contracts: &Contracts, executable: Option<&Metadata>) -> Digest {
     let mut hasher = Hasher::default();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -361,8 +508,14 @@ mod tests {
         };
         let contracts = Contracts::new();
         let (one, other) = (file("one", "a program"), file("other", "a newer program"));
-        assert_eq!(program(&contracts, Some(&one)), program(&contracts, Some(&one)));
-        assert_ne!(program(&contracts, Some(&one)), program(&contracts, Some(&other)));
+        assert_eq!(
+            program(&contracts, Some(&one)),
+            program(&contracts, Some(&one))
+        );
+        assert_ne!(
+            program(&contracts, Some(&one)),
+            program(&contracts, Some(&other))
+        );
         assert_ne!(program(&contracts, Some(&one)), program(&contracts, None));
     }
 }

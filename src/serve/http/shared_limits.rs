@@ -1,5 +1,5 @@
-//! Token buckets that several servers share, in Redis or what speaks as it does (Valkey). A bucket is read, filled and taken from in one step there,
-//! by the clock of that server.
+//! Token buckets that several servers share, in Redis or what speaks as it does (Valkey). A bucket
+//! is read, filled and taken from in one step there, by the clock of that server.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -56,15 +56,30 @@ impl SharedLimits {
     /// `Config`, when it is not such an address. It may hold a password and is not repeated.
     pub fn new(url: &str, when_away: WhenAway) -> Result<Self> {
         let redis = Redis::open(url).map_err(|error| {
-            Error::config(format!("--limits: {}", error.detail().unwrap_or("not an address of a Redis server"))).hint("as in redis://10.0.0.5:6379")
+            Error::config(format!(
+                "--limits: {}",
+                error.detail().unwrap_or("not an address of a Redis server")
+            ))
+            .hint("as in redis://10.0.0.5:6379")
         })?;
-        Ok(Self { redis, connection: OnceCell::new(), take: Script::new(TAKE), when_away, away_until: Mutex::new(None) })
+        Ok(Self {
+            redis,
+            connection: OnceCell::new(),
+            take: Script::new(TAKE),
+            when_away,
+            away_until: Mutex::new(None),
+        })
     }
 
     /// Takes tokens from a client's bucket; none where the server's own buckets are to decide.
     pub async fn take(&self, client: &Client, count: u64, wanted: f64) -> Option<Allowance> {
         let is_allowed = self.when_away == WhenAway::Open;
-        let away = || (!is_allowed).then(|| Allowance { retry_after: AWAY_SECONDS, ..Allowance::of(client.plan, is_allowed, 0.0, wanted) });
+        let away = || {
+            (!is_allowed).then(|| Allowance {
+                retry_after: AWAY_SECONDS,
+                ..Allowance::of(client.plan, is_allowed, 0.0, wanted)
+            })
+        };
         if !self.may_ask() {
             return away();
         }
@@ -77,17 +92,26 @@ impl SharedLimits {
             }
             failed => {
                 if self.lock().replace(Instant::now() + REST).is_none() {
-                    let reason =
-                        failed.map_or_else(|_| "no answer in time".to_owned(), |answer| answer.map_or_else(|error| error.to_string(), |_| String::new()));
-                    let word = if self.when_away == WhenAway::Open { "each server counts by itself" } else { "requests are refused" };
-                    tracing::error!("the limits that servers share cannot be counted, {word} until they can: {reason}");
+                    let reason = failed.map_or_else(
+                        |_| "no answer in time".to_owned(),
+                        |answer| answer.map_or_else(|error| error.to_string(), |_| String::new()),
+                    );
+                    let word = if self.when_away == WhenAway::Open {
+                        "each server counts by itself"
+                    } else {
+                        "requests are refused"
+                    };
+                    tracing::error!(
+                        "the limits that servers share cannot be counted, {word} until they can: {reason}"
+                    );
                 }
                 away()
             }
         }
     }
 
-    /// Whether to ask: while the server is away only one request in a while, else all would wait for it.
+    /// Whether to ask: while the server is away only one request in a while, else all would wait
+    /// for it.
     fn may_ask(&self) -> bool {
         let (mut away_until, now) = (self.lock(), Instant::now());
         match &mut *away_until {
@@ -100,17 +124,31 @@ impl SharedLimits {
         }
     }
 
-    async fn ask(&self, client: &Client, count: u64, wanted: f64) -> redis::RedisResult<(bool, f64)> {
-        let connection = self.connection.get_or_try_init(|| ConnectionManager::new(self.redis.clone())).await?;
+    async fn ask(
+        &self,
+        client: &Client,
+        count: u64,
+        wanted: f64,
+    ) -> redis::RedisResult<(bool, f64)> {
+        let connection = self
+            .connection
+            .get_or_try_init(|| ConnectionManager::new(self.redis.clone()))
+            .await?;
         let per_second = client.plan.requests_per_minute as f64 / 60.0;
         let mut asked = self.take.key(format!("pubdata:limit:{}", client.id));
-        asked.arg(client.plan.burst).arg(per_second).arg(count).arg(wanted);
+        asked
+            .arg(client.plan.burst)
+            .arg(per_second)
+            .arg(count)
+            .arg(wanted);
         let (is_taken, left): (i64, String) = asked.invoke_async(&mut connection.clone()).await?;
         Ok((is_taken == 1, left.parse().unwrap_or(0.0)))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.away_until.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.away_until
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -123,17 +161,38 @@ mod tests {
     #[tokio::test]
     async fn one_request_waits_for_a_server_that_is_away_and_the_others_do_not() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let limits = SharedLimits::new(&format!("redis://{}", silent.local_addr().unwrap()), WhenAway::Open).unwrap();
-        let plan = Plan { requests_per_minute: 60, burst: 60, stream_sockets: 1 };
-        let client = Client { id: "a".to_owned(), secret: None, scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let limits = SharedLimits::new(
+            &format!("redis://{}", silent.local_addr().unwrap()),
+            WhenAway::Open,
+        )
+        .unwrap();
+        let plan = Plan {
+            requests_per_minute: 60,
+            burst: 60,
+            stream_sockets: 1,
+        };
+        let client = Client {
+            id: "a".to_owned(),
+            secret: None,
+            scopes: Vec::new(),
+            plan_name: "free".to_owned(),
+            plan,
+        };
         let ask = async || {
             let began = Instant::now();
-            assert!(limits.take(&client, 1, 1.0).await.is_none(), "each server counts by itself");
+            assert!(
+                limits.take(&client, 1, 1.0).await.is_none(),
+                "each server counts by itself"
+            );
             began.elapsed()
         };
         assert!(ask().await >= PATIENCE);
         *limits.lock() = Some(Instant::now());
         let waited = futures_util::future::join_all((0..20).map(|_| ask())).await;
-        assert_eq!(waited.iter().filter(|waited| **waited >= PATIENCE).count(), 1, "{waited:?}");
+        assert_eq!(
+            waited.iter().filter(|waited| **waited >= PATIENCE).count(),
+            1,
+            "{waited:?}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Work that takes long and comes to the same for all: done once for all who ask at the same time, a few at once, and kept. Nobody waits longer than a bound; the
-//! work goes on, so that who comes again finds it done.
+//! Work that takes long and comes to the same for all: done once for all who ask at the same time,
+//! a few at once, and kept. Nobody waits longer than a bound; the work goes on, so that who comes
+//! again finds it done.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,11 +60,16 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
             bounds,
             places: Semaphore::new(bounds.at_once),
             waiting,
-            state: Mutex::new(State { running: HashMap::new(), kept: HashMap::new(), order: VecDeque::new() }),
+            state: Mutex::new(State {
+                running: HashMap::new(),
+                kept: HashMap::new(),
+                order: VecDeque::new(),
+            }),
         }
     }
 
-    /// What is known of a subject, or comes of `work`. It is kept where `is_kept` says that it always comes to the same.
+    /// What is known of a subject, or comes of `work`. It is kept where `is_kept` says that it
+    /// always comes to the same.
     ///
     /// # Errors
     /// `busy`, when too much waits already, or it takes longer than one waits; a failure of ours.
@@ -97,7 +103,9 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
         match tokio::time::timeout(self.bounds.patience, running).await {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(cause)) => Err(Problem::internal(&cause)),
-            Err(_) => Err(busy("it takes longer than one waits for it; it goes on, and is likely to be done when you come again")),
+            Err(_) => Err(busy(
+                "it takes longer than one waits for it; it goes on, and is likely to be done when you come again",
+            )),
         }
     }
 
@@ -117,11 +125,16 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
                 Ok(Err(error)) => Err(error.to_string().into()),
                 Err(defect) => Err(defect.to_string().into()),
             };
-            shared.finish(&subject, outcome.as_ref().ok().filter(|value| is_kept(value)));
+            shared.finish(
+                &subject,
+                outcome.as_ref().ok().filter(|value| is_kept(value)),
+            );
             drop(share);
             outcome
         });
-        task.map(|joined| joined.unwrap_or_else(|defect| Err(defect.to_string().into()))).boxed().shared()
+        task.map(|joined| joined.unwrap_or_else(|defect| Err(defect.to_string().into())))
+            .boxed()
+            .shared()
     }
 
     fn finish(&self, subject: &Subject, value: Option<&Arc<T>>) {
@@ -140,7 +153,10 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
 }
 
 fn busy(detail: &str) -> Problem {
-    Problem { retry_after: Some(COME_AGAIN_SECONDS), ..Problem::new(Code::Busy, detail) }
+    Problem {
+        retry_after: Some(COME_AGAIN_SECONDS),
+        ..Problem::new(Code::Busy, detail)
+    }
 }
 
 #[cfg(test)]
@@ -153,11 +169,20 @@ mod tests {
     use super::*;
 
     fn work(patience: Duration) -> Arc<SharedWork<Value>> {
-        Arc::new(SharedWork::new(Bounds { at_once: 1, waiting: 2, waiting_of_client: 1, kept: 2, patience }))
+        Arc::new(SharedWork::new(Bounds {
+            at_once: 1,
+            waiting: 2,
+            waiting_of_client: 1,
+            kept: 2,
+            patience,
+        }))
     }
 
     fn subject(number: u32) -> Subject {
-        ("r00000000000000000000".parse().unwrap(), format!("geo.zcta_metric:{number}").parse().unwrap())
+        (
+            "r00000000000000000000".parse().unwrap(),
+            format!("geo.zcta_metric:{number}").parse().unwrap(),
+        )
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -165,11 +190,26 @@ mod tests {
         let (shared, done) = (work(Duration::from_secs(60)), Arc::new(AtomicUsize::new(0)));
         let ask = async |number: u32, is_kept: fn(&Value) -> bool| {
             let done = done.clone();
-            shared.done("a", subject(number), is_kept, move || Ok(json!(done.fetch_add(1, Ordering::SeqCst)))).await.unwrap()
+            shared
+                .done("a", subject(number), is_kept, move || {
+                    Ok(json!(done.fetch_add(1, Ordering::SeqCst)))
+                })
+                .await
+                .unwrap()
         };
         let (first, second) = tokio::join!(ask(1, |_| true), ask(1, |_| true));
-        assert_eq!((&*first, &*second, &*ask(1, |_| true).await), (&json!(0), &json!(0), &json!(0)));
-        assert_eq!((&*ask(2, |_| false).await, &*ask(2, |_| true).await, &*ask(2, |_| true).await), (&json!(1), &json!(2), &json!(2)));
+        assert_eq!(
+            (&*first, &*second, &*ask(1, |_| true).await),
+            (&json!(0), &json!(0), &json!(0))
+        );
+        assert_eq!(
+            (
+                &*ask(2, |_| false).await,
+                &*ask(2, |_| true).await,
+                &*ask(2, |_| true).await
+            ),
+            (&json!(1), &json!(2), &json!(2))
+        );
         assert_eq!(&*ask(3, |_| true).await, &json!(3));
         assert_eq!(&*ask(1, |_| true).await, &json!(4), "the oldest has gone");
     }
@@ -178,29 +218,71 @@ mod tests {
     async fn who_waits_too_long_is_sent_away_and_finds_it_done_later() {
         let shared = work(Duration::from_millis(20));
         let (go, wait) = channel::<()>();
-        let slow = shared.done("a", subject(1), |_| true, move || Ok(json!(wait.recv().is_ok()))).await;
-        let refused = |outcome: Result<Arc<Value>>| outcome.map_err(|problem| (problem.code, problem.retry_after)).unwrap_err();
+        let slow = shared
+            .done(
+                "a",
+                subject(1),
+                |_| true,
+                move || Ok(json!(wait.recv().is_ok())),
+            )
+            .await;
+        let refused = |outcome: Result<Arc<Value>>| {
+            outcome
+                .map_err(|problem| (problem.code, problem.retry_after))
+                .unwrap_err()
+        };
         assert_eq!(refused(slow), (Code::Busy, Some(5)));
         let at_once = || Ok(json!("done"));
-        assert_eq!(refused(shared.done("a", subject(2), |_| true, at_once).await), (Code::Busy, Some(5)), "one of a client at a time");
-        assert_eq!(refused(shared.done("b", subject(2), |_| true, at_once).await), (Code::Busy, Some(5)), "the place is taken");
-        assert_eq!(refused(shared.done("c", subject(3), |_| true, at_once).await), (Code::Busy, Some(5)), "no more may wait");
+        assert_eq!(
+            refused(shared.done("a", subject(2), |_| true, at_once).await),
+            (Code::Busy, Some(5)),
+            "one of a client at a time"
+        );
+        assert_eq!(
+            refused(shared.done("b", subject(2), |_| true, at_once).await),
+            (Code::Busy, Some(5)),
+            "the place is taken"
+        );
+        assert_eq!(
+            refused(shared.done("c", subject(3), |_| true, at_once).await),
+            (Code::Busy, Some(5)),
+            "no more may wait"
+        );
         go.send(()).unwrap();
         let again = async |client: &str, number: u32| loop {
-            if let Ok(value) = shared.done(client, subject(number), |_| true, || Ok(json!("made again"))).await {
+            if let Ok(value) = shared
+                .done(
+                    client,
+                    subject(number),
+                    |_| true,
+                    || Ok(json!("made again")),
+                )
+                .await
+            {
                 break value;
             }
         };
-        assert_eq!((&*again("a", 1).await, &*again("b", 2).await), (&json!(true), &json!("done")));
+        assert_eq!(
+            (&*again("a", 1).await, &*again("b", 2).await),
+            (&json!(true), &json!("done"))
+        );
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_defect_fails_for_who_asked_and_keeps_no_place() {
         let shared = work(Duration::from_secs(60));
         for _ in 0..3 {
-            let failed = shared.done("a", subject(1), |_| true, || panic!("a defect")).await;
+            let failed = shared
+                .done("a", subject(1), |_| true, || panic!("a defect"))
+                .await;
             assert_eq!(failed.unwrap_err().code, Code::InternalError);
         }
-        assert_eq!(&*shared.done("a", subject(1), |_| true, || Ok(json!(1))).await.unwrap(), &json!(1));
+        assert_eq!(
+            &*shared
+                .done("a", subject(1), |_| true, || Ok(json!(1)))
+                .await
+                .unwrap(),
+            &json!(1)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Divides what all clients together may have, so that none of them has all of it. What was taken is given back when it is dropped.
+//! Divides what all clients together may have, so that none of them has all of it. What was taken
+//! is given back when it is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,15 +38,23 @@ pub enum Exhausted {
 impl Shares {
     /// So much for all, and so much for each.
     pub fn new(most: usize, most_of_client: usize) -> Self {
-        Self { most, most_of_client, taken: Mutex::default() }
+        Self {
+            most,
+            most_of_client,
+            taken: Mutex::default(),
+        }
     }
 
     /// How much is taken.
     pub fn taken(&self) -> usize {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).sum
+        self.taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .sum
     }
 
-    /// Takes an amount. A client that has nothing yet may take more than a client's share: one answer always fits.
+    /// Takes an amount. A client that has nothing yet may take more than a client's share: one
+    /// answer always fits.
     ///
     /// # Errors
     /// Which bound is reached.
@@ -61,7 +70,8 @@ impl Shares {
         Ok(self.add(&mut taken, client, amount))
     }
 
-    /// Takes more for what a client was let begin: only the bound of all together counts. None where that is reached.
+    /// Takes more for what a client was let begin: only the bound of all together counts. None
+    /// where that is reached.
     pub fn take_more(self: &Arc<Self>, client: &str, amount: usize) -> Option<Share> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = taken.sum.saturating_add(amount) <= self.most;
@@ -74,7 +84,11 @@ impl Shares {
             Some(has) => *has += amount,
             None => drop(taken.of_clients.insert(client.to_owned(), amount)),
         }
-        Share { shares: self.clone(), client: client.to_owned(), amount }
+        Share {
+            shares: self.clone(),
+            client: client.to_owned(),
+            amount,
+        }
     }
 }
 
@@ -97,7 +111,11 @@ pub fn held<T: Send + 'static>(bytes: Bytes, kept: T) -> Bytes {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut taken = self.shares.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self
+            .shares
+            .taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         taken.sum -= self.amount;
         if let Some(has) = taken.of_clients.get_mut(&self.client) {
             *has -= self.amount;
@@ -120,15 +138,23 @@ mod tests {
         let first = shares.take("a", 3).unwrap();
         assert_eq!(shares.take("a", 2).unwrap_err(), Exhausted::OfClient);
         let _second = shares.take("a", 1).unwrap();
-        let _other = shares.take("b", 6).expect("one answer may be larger than a share");
+        let _other = shares
+            .take("b", 6)
+            .expect("one answer may be larger than a share");
         assert_eq!(shares.taken(), 10);
         assert_eq!(shares.take("c", 1).unwrap_err(), Exhausted::OfServer);
         drop(first);
         assert_eq!(shares.taken(), 7);
         assert!(shares.take("a", 3).is_ok());
         assert_eq!(shares.taken(), 7, "and is given back at once");
-        let more = shares.take_more("b", 3).expect("what was let begin may go beyond a share");
-        assert_eq!((shares.taken(), shares.take_more("b", 1).is_none()), (10, true), "and not beyond what there is");
+        let more = shares
+            .take_more("b", 3)
+            .expect("what was let begin may go beyond a share");
+        assert_eq!(
+            (shares.taken(), shares.take_more("b", 1).is_none()),
+            (10, true),
+            "and not beyond what there is"
+        );
         drop(more);
         assert_eq!(shares.taken(), 7);
     }

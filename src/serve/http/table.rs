@@ -1,5 +1,6 @@
-//! Answers with a table: of the page that is asked for, or of a whole list, whose pages are asked for one after the other while the earlier ones
-//! are sent. Never more than a page is in memory, and a list that cannot be sent to its end does not look as if it were whole.
+//! Answers with a table: of the page that is asked for, or of a whole list, whose pages are asked
+//! for one after the other while the earlier ones are sent. Never more than a page is in memory,
+//! and a list that cannot be sent to its end does not look as if it were whole.
 
 use std::sync::Arc;
 
@@ -28,11 +29,18 @@ use pubdata_core::error::{self, Error};
 
 const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
 
-/// Records that are made at once of a whole list, after a first page that is no larger than any other request's: a search is made anew for each page.
+/// Records that are made at once of a whole list, after a first page that is no larger than any
+/// other request's: a search is made anew for each page.
 const RECORDS_AT_ONCE: usize = 1_000;
 
 /// What stays as it is in a query.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b',').remove(b':');
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b',')
+    .remove(b':');
 
 /// One request that outlives the function that answers it.
 pub struct Asked {
@@ -50,17 +58,36 @@ pub struct Asked {
 /// Answers with the records at `rows` of `data`.
 ///
 /// # Errors
-/// The handler's; `invalid_parameter`, when a whole list is asked for from its middle, or one that has no known end; `rate_limited`, when as many whole lists
-/// are being sent as may be.
-pub async fn answer(asked: Asked, rows: &'static str, tag: Option<&str>, now: Timestamp) -> Result<Response> {
-    let columns = Columns::of(&asked.endpoint.data, rows, &|name| asked.query.iter().any(|(_, list)| list.split(',').any(|named| named == name)));
-    let is_whole = asked.query.get("limit").is_none() && asked.endpoint.parameter("limit").is_some();
+/// The handler's; `invalid_parameter`, when a whole list is asked for from its middle, or one that
+/// has no known end; `rate_limited`, when as many whole lists are being sent as may be.
+pub async fn answer(
+    asked: Asked,
+    rows: &'static str,
+    tag: Option<&str>,
+    now: Timestamp,
+) -> Result<Response> {
+    let columns = Columns::of(&asked.endpoint.data, rows, &|name| {
+        asked
+            .query
+            .iter()
+            .any(|(_, list)| list.split(',').any(|named| named == name))
+    });
+    let is_whole =
+        asked.query.get("limit").is_none() && asked.endpoint.parameter("limit").is_some();
     if is_whole && asked.query.get("cursor").is_some() {
-        let message = "a table without `limit` has all pages: leave `cursor` out, or give `limit` too";
+        let message =
+            "a table without `limit` has all pages: leave `cursor` out, or give `limit` too";
         return Err(Problem::of_field(Code::InvalidParameter, "cursor", message));
     }
     let mut text = columns.header();
-    let first = if is_whole { asked.endpoint.parameter("limit").and_then(Parameter::most_count) } else { None };
+    let first = if is_whole {
+        asked
+            .endpoint
+            .parameter("limit")
+            .and_then(Parameter::most_count)
+    } else {
+        None
+    };
     let (count, page) = asked.write_page(&columns, first, None, &mut text).await?;
     let next = page.as_ref().and_then(|page| page.next_cursor.clone());
     if is_whole && page.is_some_and(|page| page.is_cut) {
@@ -71,14 +98,24 @@ pub async fn answer(asked: Asked, rows: &'static str, tag: Option<&str>, now: Ti
         Some(cursor) if is_whole => {
             let (service, client) = (asked.service.clone(), asked.client.clone());
             let download = service.download(&client)?;
-            let rest = Rest { asked, columns, cursor: Some(cursor), count }.into_stream();
+            let rest = Rest {
+                asked,
+                columns,
+                cursor: Some(cursor),
+                count,
+            }
+            .into_stream();
             let response = in_pieces(&service, &client, download, iter([Ok(text)]).chain(rest));
             Ok(as_answer(response, CONTENT_TYPE, tag, now))
         }
         next => {
             let mut response = answer_response(CONTENT_TYPE, Body::from(text), tag, now);
             if let Some(cursor) = next {
-                insert(response.headers_mut(), header::LINK, &format!("<{}>; rel=\"next\"", asked.address_of_next(&cursor)));
+                insert(
+                    response.headers_mut(),
+                    header::LINK,
+                    &format!("<{}>; rel=\"next\"", asked.address_of_next(&cursor)),
+                );
             }
             Ok(response)
         }
@@ -87,14 +124,29 @@ pub async fn answer(asked: Asked, rows: &'static str, tag: Option<&str>, now: Ti
 
 impl Asked {
     /// Adds a page of records, and returns how many rows they are and where the list stands.
-    async fn write_page(&self, columns: &Columns, limit: Option<usize>, cursor: Option<String>, text: &mut Vec<u8>) -> Result<(usize, Option<Page>)> {
+    async fn write_page(
+        &self,
+        columns: &Columns,
+        limit: Option<usize>,
+        cursor: Option<String>,
+        text: &mut Vec<u8>,
+    ) -> Result<(usize, Option<Page>)> {
         let mut release = self.release.clone();
         if matches!(self.endpoint.handler, Handler::Files(_)) {
-            release = self.service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
+            release = self
+                .service
+                .catalog
+                .intact(release)
+                .await
+                .map_err(|error| Problem::internal(&error))?;
         }
         let mut query = self.query.clone();
-        limit.into_iter().for_each(|limit| query.set("limit", limit.to_string()));
-        cursor.into_iter().for_each(|cursor| query.set("cursor", cursor));
+        limit
+            .into_iter()
+            .for_each(|limit| query.set("limit", limit.to_string()));
+        cursor
+            .into_iter()
+            .for_each(|cursor| query.set("cursor", cursor));
         let call = Call {
             endpoint: self.endpoint,
             service: &self.service,
@@ -117,8 +169,16 @@ impl Asked {
     fn address_of_next(&self, cursor: &str) -> String {
         let mut query = self.query.clone();
         query.set("cursor", cursor.to_owned());
-        let pairs: Vec<String> = query.iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, PLAIN))).collect();
-        format!("{}{}?{}", self.service.public_url(), self.path, pairs.join("&"))
+        let pairs: Vec<String> = query
+            .iter()
+            .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, PLAIN)))
+            .collect();
+        format!(
+            "{}{}?{}",
+            self.service.public_url(),
+            self.path,
+            pairs.join("&")
+        )
     }
 }
 
@@ -133,12 +193,23 @@ struct Rest {
 }
 
 impl Rest {
-    /// The pages, each made when the one before is taken. An error ends the connection without the end of the body.
+    /// The pages, each made when the one before is taken. An error ends the connection without the
+    /// end of the body.
     fn into_stream(self) -> impl Stream<Item = error::Result<Vec<u8>>> {
         try_unfold(self, |mut rest| async move {
-            let Some(cursor) = rest.cursor.take() else { return Ok(None) };
+            let Some(cursor) = rest.cursor.take() else {
+                return Ok(None);
+            };
             let mut text = Vec::new();
-            let page = rest.asked.write_page(&rest.columns, Some(RECORDS_AT_ONCE), Some(cursor), &mut text).await;
+            let page = rest
+                .asked
+                .write_page(
+                    &rest.columns,
+                    Some(RECORDS_AT_ONCE),
+                    Some(cursor),
+                    &mut text,
+                )
+                .await;
             let (count, page) = page.map_err(|problem| broken_off(&problem.detail))?;
             rest.count += count;
             let most = rest.asked.service.settings.limits.rows_of_list;

@@ -1,5 +1,6 @@
-//! Which requests that cost no token stand in the access log: of each client a few in a minute. The others are counted, and the counts logged when the
-//! minute is over, so that nobody can fill the log faster than a plan lets requests through.
+//! Which requests that cost no token stand in the access log: of each client a few in a minute. The
+//! others are counted, and the counts logged when the minute is over, so that nobody can fill the
+//! log faster than a plan lets requests through.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -45,15 +46,39 @@ impl Unpaid {
     pub fn note(&self, client: &str, now: Timestamp) -> Noted {
         let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A clock that goes back begins another minute too.
-        let is_over = minute.began.is_none_or(|began| !(SignedDuration::ZERO..INTERVAL).contains(&now.duration_since(began)));
-        let over = if is_over { std::mem::replace(&mut *minute, Minute { began: Some(now), ..Minute::default() }).of_clients } else { HashMap::new() };
-        let mut left_out: Vec<(String, u64)> = over.into_iter().map(|(client, counts)| (client, counts.left_out)).filter(|(_, count)| *count > 0).collect();
+        let is_over = minute.began.is_none_or(|began| {
+            !(SignedDuration::ZERO..INTERVAL).contains(&now.duration_since(began))
+        });
+        let over = if is_over {
+            std::mem::replace(
+                &mut *minute,
+                Minute {
+                    began: Some(now),
+                    ..Minute::default()
+                },
+            )
+            .of_clients
+        } else {
+            HashMap::new()
+        };
+        let mut left_out: Vec<(String, u64)> = over
+            .into_iter()
+            .map(|(client, counts)| (client, counts.left_out))
+            .filter(|(_, count)| *count > 0)
+            .collect();
         left_out.sort();
         let is_known = minute.of_clients.len() < CLIENTS || minute.of_clients.contains_key(client);
         let has_room = minute.lines < LINES;
-        let counts = minute.of_clients.entry(if is_known { client } else { OTHERS }.to_owned()).or_default();
+        let counts = minute
+            .of_clients
+            .entry(if is_known { client } else { OTHERS }.to_owned())
+            .or_default();
         let has_line = has_room && counts.lines < LINES_OF_CLIENT;
-        *(if has_line { &mut counts.lines } else { &mut counts.left_out }) += 1;
+        *(if has_line {
+            &mut counts.lines
+        } else {
+            &mut counts.left_out
+        }) += 1;
         minute.lines += u64::from(has_line);
         Noted { has_line, left_out }
     }
@@ -70,18 +95,34 @@ mod tests {
     #[test]
     fn each_client_has_a_few_lines_in_a_minute_and_the_others_are_counted() {
         let unpaid = Unpaid::default();
-        let lines = |client: &str, second: i64| (0..50).filter(|_| unpaid.note(client, at(second)).has_line).count();
+        let lines = |client: &str, second: i64| {
+            (0..50)
+                .filter(|_| unpaid.note(client, at(second)).has_line)
+                .count()
+        };
         assert_eq!((lines("a", 0), lines("b", 30), lines("a", 59)), (20, 20, 0));
         let next = unpaid.note("a", at(60));
-        assert_eq!(next, Noted { has_line: true, left_out: vec![("a".to_owned(), 80), ("b".to_owned(), 30)] });
+        assert_eq!(
+            next,
+            Noted {
+                has_line: true,
+                left_out: vec![("a".to_owned(), 80), ("b".to_owned(), 30)]
+            }
+        );
         assert_eq!(unpaid.note("a", at(61)).left_out, []);
-        assert_eq!((lines("a", 61), lines("a", -86_400)), (18, 20), "a clock that is put back begins another minute");
+        assert_eq!(
+            (lines("a", 61), lines("a", -86_400)),
+            (18, 20),
+            "a clock that is put back begins another minute"
+        );
     }
 
     #[test]
     fn many_clients_together_have_a_bound_too() {
         let unpaid = Unpaid::default();
-        let lines = (0..5_000).filter(|number| unpaid.note(&number.to_string(), at(0)).has_line).count();
+        let lines = (0..5_000)
+            .filter(|number| unpaid.note(&number.to_string(), at(0)).has_line)
+            .count();
         assert_eq!(lines, 1_000);
         let left_out = unpaid.note("0", at(60)).left_out;
         assert_eq!(left_out, [("others".to_owned(), 4_000)]);

@@ -1,5 +1,5 @@
-//! Counts what each key asked for since the server started, for `/v1/admin/usage`. Requests without a valid key are not counted here: their
-//! addresses are many, and whose they are is not known.
+//! Counts what each key asked for since the server started, for `/v1/admin/usage`. Requests without
+//! a valid key are not counted here: their addresses are many, and whose they are is not known.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,10 @@ pub struct Used {
 
 impl Usage {
     pub fn new(since: Timestamp) -> Self {
-        Self { since, by_key: Mutex::default() }
+        Self {
+            since,
+            by_key: Mutex::default(),
+        }
     }
 
     /// When counting began.

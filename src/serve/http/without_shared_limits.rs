@@ -1,4 +1,5 @@
-//! Stands in for `shared_limits.rs` in a program that is built without the feature `redis`: `--limits` is refused.
+//! Stands in for `shared_limits.rs` in a program that is built without the feature `redis`:
+//! `--limits` is refused.
 
 use pubdata_core::error::{Error, Result};
 
@@ -15,7 +16,10 @@ impl SharedLimits {
     /// # Errors
     /// `Config`, always.
     pub fn new(_url: &str, _when_away: WhenAway) -> Result<Self> {
-        Err(Error::config("--limits: this program was built without limits that servers share").hint("build it with the feature `redis`"))
+        Err(
+            Error::config("--limits: this program was built without limits that servers share")
+                .hint("build it with the feature `redis`"),
+        )
     }
 
     #[expect(clippy::unused_async, reason = "the interface of `shared_limits.rs`")]

@@ -1,5 +1,6 @@
-//! Indexes over the parts of a dataset that lie in files beside the copies of parts: a server that starts maps them in place of making them again, and memory
-//! holds what is looked at. A file is named by the parts, and by all else that decides what the index is.
+//! Indexes over the parts of a dataset that lie in files beside the copies of parts: a server that
+//! starts maps them in place of making them again, and memory holds what is looked at. A file is
+//! named by the parts, and by all else that decides what the index is.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -16,7 +17,8 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_store::{Copy, MappedFile};
 
-/// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file is mapped or was read.
+/// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file
+/// is mapped or was read.
 #[derive(Clone)]
 pub enum Column<T: ArrowNativeType> {
     Made(Vec<T>),
@@ -96,8 +98,15 @@ impl Saved {
     pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch>> {
         let schema = Arc::new(Self::schema());
         self.0.iter().map(move |array| {
-            let cell = LargeBinaryArray::try_new(OffsetBuffer::from_lengths([array.len()]), array.clone(), None)?;
-            Ok(RecordBatch::try_new(schema.clone(), vec![Arc::new(cell) as ArrayRef])?)
+            let cell = LargeBinaryArray::try_new(
+                OffsetBuffer::from_lengths([array.len()]),
+                array.clone(),
+                None,
+            )?;
+            Ok(RecordBatch::try_new(
+                schema.clone(),
+                vec![Arc::new(cell) as ArrayRef],
+            )?)
         })
     }
 
@@ -107,9 +116,17 @@ impl Saved {
     /// `Store`, when it has another form.
     pub fn of_batches(batches: &[RecordBatch]) -> Result<Self> {
         let array = |batch: &RecordBatch| {
-            let array = batch.column(0).as_any().downcast_ref::<LargeBinaryArray>().filter(|array| array.len() == 1);
-            let array = array.ok_or_else(|| Error::store("the file of an index has another form"))?;
-            let (start, end) = (array.value_offsets()[0] as usize, array.value_offsets()[1] as usize);
+            let array = batch
+                .column(0)
+                .as_any()
+                .downcast_ref::<LargeBinaryArray>()
+                .filter(|array| array.len() == 1);
+            let array =
+                array.ok_or_else(|| Error::store("the file of an index has another form"))?;
+            let (start, end) = (
+                array.value_offsets()[0] as usize,
+                array.value_offsets()[1] as usize,
+            );
             Ok(array.values().slice_with_length(start, end - start))
         };
         batches.iter().map(array).collect::<Result<_>>().map(Self)
@@ -134,7 +151,9 @@ pub struct Restored(std::vec::IntoIter<Buffer>);
 
 impl Restored {
     fn next(&mut self) -> Result<Buffer> {
-        self.0.next().ok_or_else(|| Error::store("the file of an index has too few arrays"))
+        self.0
+            .next()
+            .ok_or_else(|| Error::store("the file of an index has too few arrays"))
     }
 }
 
@@ -173,9 +192,12 @@ impl<T: ArrowNativeType> Stored for Column<T> {
 
     fn restore(from: &mut Restored) -> Result<Self> {
         let buffer = from.next()?;
-        let is_whole = buffer.len().is_multiple_of(size_of::<T>()) && buffer.as_ptr().align_offset(align_of::<T>()) == 0;
+        let is_whole = buffer.len().is_multiple_of(size_of::<T>())
+            && buffer.as_ptr().align_offset(align_of::<T>()) == 0;
         if !is_whole {
-            return Err(Error::store("the file of an index has cells of another size"));
+            return Err(Error::store(
+                "the file of an index has cells of another size",
+            ));
         }
         Ok(Self::Mapped(ScalarBuffer::from(buffer)))
     }
@@ -201,12 +223,16 @@ impl<T> DerefMut for Small<T> {
 
 impl<T: Serialize + DeserializeOwned> Stored for Small<T> {
     fn save(self, to: &mut Saved) {
-        to.0.push(Buffer::from_vec(serde_json::to_vec(&self.0).expect("plain data has a JSON form")));
+        to.0.push(Buffer::from_vec(
+            serde_json::to_vec(&self.0).expect("plain data has a JSON form"),
+        ));
     }
 
     fn restore(from: &mut Restored) -> Result<Self> {
         let small = serde_json::from_slice(&from.next()?);
-        small.map(Self).map_err(|error| Error::store(format!("the file of an index cannot be read: {error}")))
+        small
+            .map(Self)
+            .map_err(|error| Error::store(format!("the file of an index cannot be read: {error}")))
     }
 }
 
@@ -218,14 +244,21 @@ pub struct Index<T> {
 }
 
 impl<T> Index<T> {
-    /// What an index is, beside the parts that it is of: its type, the program, what else decides it, and how keys are hashed, which is another way with
-    /// another standard library.
+    /// What an index is, beside the parts that it is of: its type, the program, what else decides
+    /// it, and how keys are hashed, which is another way with another standard library.
     pub fn form(program: &Digest, decided_by: &str) -> String {
-        format!("{} {program} {decided_by} {:016x}", std::any::type_name::<T>(), hash(&["pubdata"]))
+        format!(
+            "{} {program} {decided_by} {:016x}",
+            std::any::type_name::<T>(),
+            hash(&["pubdata"])
+        )
     }
 
     pub fn made(index: T) -> Self {
-        Self { index, mapped: None }
+        Self {
+            index,
+            mapped: None,
+        }
     }
 
     /// The file that it is mapped from, which may be changed behind our back.
@@ -248,6 +281,9 @@ impl<T: Stored> Index<T> {
     /// # Errors
     /// `Store`, when it is not what was saved.
     pub fn of_copy(Copy { batches, file }: Copy) -> Result<Self> {
-        Ok(Self { index: Saved::of_batches(&batches)?.restored()?, mapped: Some(Arc::new(file)) })
+        Ok(Self {
+            index: Saved::of_batches(&batches)?.restored()?,
+            mapped: Some(Arc::new(file)),
+        })
     }
 }

@@ -1,11 +1,12 @@
-//! Finds rows by an exact key of one or more texts. Only a hash of the key is kept, so the key itself cannot be read back.
+//! Finds rows by an exact key of one or more texts. Only a hash of the key is kept, so the key
+//! itself cannot be read back.
 
 use crate::index::file::{Column, stored};
 use crate::index::key_hash::hash;
 use crate::index::place_near;
 
-/// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry; two keys with the same 64 bits are less likely
-/// than a wrong bit in memory.
+/// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry;
+/// two keys with the same 64 bits are less likely than a wrong bit in memory.
 #[derive(Debug, Default)]
 pub struct HashIndex {
     hashes: Column<u64>,
@@ -32,12 +33,18 @@ impl HashIndexBuilder {
     pub fn finish(mut self) -> HashIndex {
         self.0.sort_unstable();
         self.0.dedup();
-        let (mut hashes, mut rows) = (Vec::with_capacity(self.0.len()), Vec::with_capacity(self.0.len()));
+        let (mut hashes, mut rows) = (
+            Vec::with_capacity(self.0.len()),
+            Vec::with_capacity(self.0.len()),
+        );
         for (hash, row) in self.0 {
             hashes.push(hash);
             rows.push(row);
         }
-        HashIndex { hashes: hashes.into(), rows: rows.into() }
+        HashIndex {
+            hashes: hashes.into(),
+            rows: rows.into(),
+        }
     }
 }
 
@@ -46,11 +53,15 @@ impl HashIndex {
     pub fn find(&self, texts: &[&str]) -> &[u32] {
         let hash = hash(texts);
         let start = self.place(hash);
-        let count = self.hashes[start..].iter().take_while(|known| **known == hash).count();
+        let count = self.hashes[start..]
+            .iter()
+            .take_while(|known| **known == hash)
+            .count();
         &self.rows[start..start + count]
     }
 
-    /// Place of the first hash that is not below another. Hashes are spread evenly: it is looked for near where it should be.
+    /// Place of the first hash that is not below another. Hashes are spread evenly: it is looked
+    /// for near where it should be.
     fn place(&self, hash: u64) -> usize {
         let guess = ((u128::from(hash) * self.hashes.len() as u128) >> 64) as usize;
         place_near(&self.hashes, guess, |known| *known < hash)

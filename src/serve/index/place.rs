@@ -1,7 +1,8 @@
 //! Finds places in sorted cells near where they should be.
 
-/// Place of the first cell that is not below what is looked for, from a guess that is not behind the end: in steps that double, so that a good guess costs few. The
-/// first is about as long as a guess is wrong where cells are spread at random: as the square root of their number.
+/// Place of the first cell that is not below what is looked for, from a guess that is not behind
+/// the end: in steps that double, so that a good guess costs few. The first is about as long as a
+/// guess is wrong where cells are spread at random: as the square root of their number.
 pub fn place_near<T>(cells: &[T], guess: usize, is_below: impl Fn(&T) -> bool) -> usize {
     let (before, after) = cells.split_at(guess);
     let mut step = 1 << (cells.len() | 16).ilog2().div_ceil(2) >> 2;

@@ -14,13 +14,30 @@ use crate::place::reach::{CoveredList, Reaches};
 use crate::release::freshness::source_date;
 use pubdata_core::canonical::license_number::{display, normalized};
 
-/// Says what the lists that were looked at may lack: records that were set aside, and what happened since their newest license.
-pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>], (state, number): (&str, &str), found: &[&WithActions<'_>]) {
+/// Says what the lists that were looked at may lack: records that were set aside, and what happened
+/// since their newest license.
+pub fn add_lists_notice(
+    meta: &mut Meta,
+    licenses: &Licenses,
+    checked: &[Checked<'_>],
+    (state, number): (&str, &str),
+    found: &[&WithActions<'_>],
+) {
     let forms = |source: &str| {
-        let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
-        [display(number), normalized(number, &[]), normalized(number, &prefixes)]
+        let prefixes: Vec<String> = std::iter::once(source)
+            .chain(PREFIXES)
+            .map(str::to_owned)
+            .collect();
+        [
+            display(number),
+            normalized(number, &[]),
+            normalized(number, &prefixes),
+        ]
     };
-    if let Some(list) = checked.iter().find(|list| licenses.is_quarantined((state, list.source), &forms(list.source))) {
+    if let Some(list) = checked
+        .iter()
+        .find(|list| licenses.is_quarantined((state, list.source), &forms(list.source)))
+    {
         let message = format!(
             "{} has a record of this number that contradicts itself or another, and that was set aside: it is not among the licenses here. Ask the board.",
             list.list.source_id
@@ -39,10 +56,17 @@ pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked
             format!("Records that could not be read or contradict one another were set aside, and may be of this number: {}.", lacking.join(", ")),
         );
     }
-    let counts = |list: &&Checked<'_>| found.is_empty() || found.iter().any(|found| found.license.text("source") == Some(list.source));
+    let counts = |list: &&Checked<'_>| {
+        found.is_empty()
+            || found
+                .iter()
+                .any(|found| found.license.text("source") == Some(list.source))
+    };
     for list in checked.iter().filter(counts) {
         if let (Some(newest), Some(as_of)) = (list.newest(), list.source_date)
-            && as_of.since(newest).is_ok_and(|span| i64::from(span.get_days()) > (3 * list.list.cadence_days).max(QUIET_DAYS))
+            && as_of.since(newest).is_ok_and(|span| {
+                i64::from(span.get_days()) > (3 * list.list.cadence_days).max(QUIET_DAYS)
+            })
         {
             let message = format!(
                 "The newest license of {} was issued or renewed on {newest}, though the list is dated {as_of}: it seems to be older than its date, and later changes are not in it.",
@@ -57,7 +81,13 @@ impl Licenses {
     /// The lists by state and source.
     pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
         let covered = |((state, source), list): (&'a (String, String), &'a LicenseList)| {
-            let gaps = [(list.is_self_reported, "only what holders state of themselves"), (!list.has_issue_dates, "no dates of issue")];
+            let gaps = [
+                (
+                    list.is_self_reported,
+                    "only what holders state of themselves",
+                ),
+                (!list.has_issue_dates, "no dates of issue"),
+            ];
             let partition = [("state", state.as_str()), ("source", source.as_str())];
             CoveredList {
                 list: format!("{state}-{source}").into(),
@@ -67,8 +97,16 @@ impl Licenses {
                 first_date: list.oldest.map(Date),
                 last_date: list.newest.map(Date),
                 kinds: list.professions.iter().map(String::as_str).collect(),
-                gaps: gaps.into_iter().filter(|(is_so, _)| *is_so).map(|(_, gap)| gap.into()).collect(),
-                freshness: Some(reaches.freshness(&partition, list.newest.map(days::date), QUIET_DAYS)),
+                gaps: gaps
+                    .into_iter()
+                    .filter(|(is_so, _)| *is_so)
+                    .map(|(_, gap)| gap.into())
+                    .collect(),
+                freshness: Some(reaches.freshness(
+                    &partition,
+                    list.newest.map(days::date),
+                    QUIET_DAYS,
+                )),
                 reach: reaches.reach(&partition),
             }
         };
@@ -92,7 +130,8 @@ pub struct Checked<'a> {
     /// Date of the list, YYYY-MM-DD; null if it has none.
     #[schemars(with = "Option<&str>")]
     pub source_date: Option<jiff::civil::Date>,
-    /// Day of the last issue or renewal in the list that is not after its date: a list that is much older than its date shows so.
+    /// Day of the last issue or renewal in the list that is not after its date: a list that is much
+    /// older than its date shows so.
     newest_license_date: Option<Date>,
     /// Records of the list that could not be read or contradict one another, and are not published.
     records_set_aside: u64,
@@ -107,15 +146,44 @@ impl Checked<'_> {
     }
 }
 
-pub fn checked<'a>(call: &Call<'_>, licenses: &'a Licenses, state: &'a str, profession: Option<&str>) -> Vec<Checked<'a>> {
+pub fn checked<'a>(
+    call: &Call<'_>,
+    licenses: &'a Licenses,
+    state: &'a str,
+    profession: Option<&str>,
+) -> Vec<Checked<'a>> {
     let date = |source: &str| {
         let is_of = |part: &&pubdata_store::Part| {
-            part.partition.get("state").is_some_and(|known| known == state) && part.partition.get("source").is_some_and(|known| known == source)
+            part.partition
+                .get("state")
+                .is_some_and(|known| known == state)
+                && part
+                    .partition
+                    .get("source")
+                    .is_some_and(|known| known == source)
         };
-        licenses.rows.parts().iter().filter(is_of).filter_map(|part| source_date(&call.release.manifest, part)).max()
+        licenses
+            .rows
+            .parts()
+            .iter()
+            .filter(is_of)
+            .filter_map(|part| source_date(&call.release.manifest, part))
+            .max()
     };
-    let lists = lists_of(licenses, state).filter(|(_, list)| profession.is_none_or(|profession| list.professions.contains(profession)));
-    let scope = |list: &LicenseList| format!("{} licenses: {}", list.licenses, list.professions.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+    let lists = lists_of(licenses, state).filter(|(_, list)| {
+        profession.is_none_or(|profession| list.professions.contains(profession))
+    });
+    let scope = |list: &LicenseList| {
+        format!(
+            "{} licenses: {}",
+            list.licenses,
+            list.professions
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+    };
     let checked = |(source, list): (&'a str, &'a LicenseList)| Checked {
         source,
         list,

@@ -38,7 +38,8 @@ impl Dataset for License {
 pub struct Action;
 
 impl Action {
-    const ALL: &'static Columns = &DisciplinaryAction::COLUMNS.and(&["license_id", "validation_status"]);
+    const ALL: &'static Columns =
+        &DisciplinaryAction::COLUMNS.and(&["license_id", "validation_status"]);
 }
 
 impl Dataset for Action {
@@ -81,7 +82,8 @@ row! {
         /// Address of the license holder, without the street; null if the list has none.
         address: Option<LicenseAddress<'a>>,
         phone: Option<&'a str>,
-        /// Actions of the board against the license that its list publishes; empty if there are none.
+        /// Actions of the board against the license that its list publishes; empty if there are
+        /// none.
         disciplinary_actions: Vec<DisciplinaryAction<'a>> = Vec::new(),
         /// Surety bond that the list states; null if it states none.
         bond: Option<LicenseBond<'a>>,
@@ -119,7 +121,8 @@ row! {
     pub struct LicenseAddress<'a> of License {
         /// City as published; null if the list has none.
         city: Option<&'a str>,
-        /// Two-letter postal code of the state, or the text as published; null if the list has none.
+        /// Two-letter postal code of the state, or the text as published; null if the list has
+        /// none.
         #[serde(rename = "state")]
         address_state: Option<&'a str>,
         /// ZIP code; null if the list has none.
@@ -161,7 +164,8 @@ row! {
         /// Day on which the insurance expires, YYYY-MM-DD; null if the list does not state it.
         #[serde(rename = "expiration_date")]
         insurance_expiration_date: Option<Date>,
-        /// Day on which the insurance was cancelled, YYYY-MM-DD; null if the list does not state one.
+        /// Day on which the insurance was cancelled, YYYY-MM-DD; null if the list does not state
+        /// one.
         #[serde(rename = "cancelled_date")]
         insurance_cancelled_date: Option<Date>,
     }
@@ -204,7 +208,11 @@ pub struct LicenseClassification<'a> {
 
 impl<'a> LicenseClassification<'a> {
     pub fn of(text: &'a str) -> Self {
-        let (code, description) = text.split_once('=').map_or((text, None), |(code, description)| (code, Some(description)));
+        let (code, description) = text
+            .split_once('=')
+            .map_or((text, None), |(code, description)| {
+                (code, Some(description))
+            });
         Self { code, description }
     }
 }

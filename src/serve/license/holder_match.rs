@@ -22,31 +22,54 @@ pub enum HolderMatch {
 
 /// Compares a name with all of a holder's: the best counts.
 pub fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
-    let names = ["holder_name", "business_name", "dba"].into_iter().filter_map(|column| license.text(column)).chain(license.texts("principals"));
+    let names = ["holder_name", "business_name", "dba"]
+        .into_iter()
+        .filter_map(|column| license.text(column))
+        .chain(license.texts("principals"));
     let person = persons_name(person_of(license));
-    names.chain(person.as_deref()).map(|name| compare(asked, name)).min().unwrap_or(HolderMatch::None)
+    names
+        .chain(person.as_deref())
+        .map(|name| compare(asked, name))
+        .min()
+        .unwrap_or(HolderMatch::None)
 }
 
-/// Compares two names: equal but for legal form and order; or all words of one in the other, an initial standing for a name.
+/// Compares two names: equal but for legal form and order; or all words of one in the other, an
+/// initial standing for a name.
 fn compare(asked: &str, name: &str) -> HolderMatch {
     let sorted = |text: &str| {
         let mut words = person_words(text);
         words.sort_unstable();
         words
     };
-    let (asked_core, core) = (searched(asked, Forms::OfStates).core, searched(name, Forms::OfStates).core);
+    let (asked_core, core) = (
+        searched(asked, Forms::OfStates).core,
+        searched(name, Forms::OfStates).core,
+    );
     let (a, b) = (sorted(asked), sorted(name));
     if (!core.is_empty() && asked_core == core) || a == b {
         return HolderMatch::Exact;
     }
-    let is_same = |a: &str, b: &str| a == b || a.len() == 1 && b.starts_with(a) || b.len() == 1 && a.starts_with(b);
+    let is_same = |a: &str, b: &str| {
+        a == b || a.len() == 1 && b.starts_with(a) || b.len() == 1 && a.starts_with(b)
+    };
     let is_part = |short: &[String], long: &[String]| {
-        let all = short.iter().all(|word| long.iter().any(|known| is_same(word, known)));
+        let all = short
+            .iter()
+            .all(|word| long.iter().any(|known| is_same(word, known)));
         // Initials alone would fit half of all names.
-        !short.is_empty() && all && short.iter().any(|word| word.len() > 1 && long.contains(word))
+        !short.is_empty()
+            && all
+            && short
+                .iter()
+                .any(|word| word.len() > 1 && long.contains(word))
     };
     let (a, b) = (sorted(&asked_core), sorted(&core));
-    if is_part(&a, &b) || is_part(&b, &a) { HolderMatch::Partial } else { HolderMatch::None }
+    if is_part(&a, &b) || is_part(&b, &a) {
+        HolderMatch::Partial
+    } else {
+        HolderMatch::None
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,9 @@ pub static FAMILY: Family = Family {
 
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let mut tables = Tables::default();
-    let Some(licenses) = Licenses::load(reader).await? else { return Ok(tables) };
+    let Some(licenses) = Licenses::load(reader).await? else {
+        return Ok(tables);
+    };
     tables.open_later(licenses.rows.prepare(reader).await?);
     tables.open_later(licenses.actions.prepare(reader).await?);
     tracing::debug!(bytes = licenses.index.size_bytes(), "indexed licenses");

@@ -25,7 +25,17 @@ pub fn add_no_match_notice(meta: &mut Meta) {
 /// `coverage_unavailable`, with the states that are covered.
 pub fn covered_state<'a>(licenses: &'a Licenses, state: &str) -> Result<&'a str> {
     let covered = licenses.rows.values("state");
-    covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
+    covered
+        .iter()
+        .find(|known| **known == state)
+        .copied()
+        .ok_or_else(|| {
+            not_covered(
+                "state",
+                format!("licenses of {state} are not covered"),
+                &covered,
+            )
+        })
 }
 
 /// Checks that some list of a state has licenses of a profession.
@@ -33,40 +43,80 @@ pub fn covered_state<'a>(licenses: &'a Licenses, state: &str) -> Result<&'a str>
 /// # Errors
 /// `coverage_unavailable`, with the professions that are covered there.
 pub fn check_profession(licenses: &Licenses, state: &str, profession: Option<&str>) -> Result<()> {
-    let Some(profession) = profession else { return Ok(()) };
-    let covered: BTreeSet<&str> = lists_of(licenses, state).flat_map(|(_, list)| list.professions.iter().map(String::as_str)).collect();
+    let Some(profession) = profession else {
+        return Ok(());
+    };
+    let covered: BTreeSet<&str> = lists_of(licenses, state)
+        .flat_map(|(_, list)| list.professions.iter().map(String::as_str))
+        .collect();
     if covered.contains(profession) {
         return Ok(());
     }
     let covered: Vec<&str> = covered.into_iter().collect();
-    Err(not_covered("profession", format!("licenses of the profession {profession} in {state} are not covered"), &covered))
+    Err(not_covered(
+        "profession",
+        format!("licenses of the profession {profession} in {state} are not covered"),
+        &covered,
+    ))
 }
 
-pub fn lists_of<'a>(licenses: &'a Licenses, state: &'a str) -> impl Iterator<Item = (&'a str, &'a LicenseList)> {
-    licenses.lists.iter().filter(move |((known, _), _)| known == state).map(|((_, source), list)| (source.as_str(), list))
+pub fn lists_of<'a>(
+    licenses: &'a Licenses,
+    state: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a LicenseList)> {
+    licenses
+        .lists
+        .iter()
+        .filter(move |((known, _), _)| known == state)
+        .map(|((_, source), list)| (source.as_str(), list))
 }
 
-/// The rows of a number in a state: as it is written or, when no board's is, without the prefix of the board. What only the holder states ends no search.
-pub fn rows_of_number(licenses: &Licenses, state: &str, number: &str, profession: Option<&str>) -> Vec<u32> {
-    let takes = |row: &u32| profession.is_none_or(|profession| licenses.index.professions.at(*row as usize) == profession);
+/// The rows of a number in a state: as it is written or, when no board's is, without the prefix of
+/// the board. What only the holder states ends no search.
+pub fn rows_of_number(
+    licenses: &Licenses,
+    state: &str,
+    number: &str,
+    profession: Option<&str>,
+) -> Vec<u32> {
+    let takes = |row: &u32| {
+        profession
+            .is_none_or(|profession| licenses.index.professions.at(*row as usize) == profession)
+    };
     let mut found = BTreeSet::new();
     for form in [display(number), normalized(number, &[])] {
-        found.extend(licenses.with_number(state, &form).iter().copied().filter(takes));
+        found.extend(
+            licenses
+                .with_number(state, &form)
+                .iter()
+                .copied()
+                .filter(takes),
+        );
         if found.iter().any(|row| licenses.is_of_a_board(*row)) {
             return found.into_iter().collect();
         }
     }
     for (source, _) in lists_of(licenses, state) {
-        let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
-        let rows = licenses.with_number(state, &normalized(number, &prefixes)).iter().copied();
-        found.extend(rows.filter(|row| licenses.rows.partition(*row, "source") == source).filter(takes));
+        let prefixes: Vec<String> = std::iter::once(source)
+            .chain(PREFIXES)
+            .map(str::to_owned)
+            .collect();
+        let rows = licenses
+            .with_number(state, &normalized(number, &prefixes))
+            .iter()
+            .copied();
+        found.extend(
+            rows.filter(|row| licenses.rows.partition(*row, "source") == source)
+                .filter(takes),
+        );
     }
     found.into_iter().collect()
 }
 
 /// What is known of a number.
 pub struct Found<'a> {
-    /// The answer: licenses of boards' lists; those that only their holders state where no board has one.
+    /// The answer: licenses of boards' lists; those that only their holders state where no board
+    /// has one.
     pub licenses: Vec<Stated<'a>>,
     /// What holders state of a number that a board's list has too.
     pub self_reported: Vec<Stated<'a>>,
@@ -79,15 +129,28 @@ pub struct Stated<'a> {
     pub also: Vec<WithActions<'a>>,
 }
 
-/// Tells boards' licenses from those that only their holders state, and takes what one holder states several times for one. Of several, those whose
-/// number is written as asked are kept, when there are any: `007` and `7` may both exist.
+/// Tells boards' licenses from those that only their holders state, and takes what one holder
+/// states several times for one. Of several, those whose number is written as asked are kept, when
+/// there are any: `007` and `7` may both exist.
 pub fn told_apart<'a>(found: Vec<WithActions<'a>>, number: &str) -> Found<'a> {
     let (reported, of_boards): (Vec<_>, Vec<_>) = found.into_iter().partition(is_self_reported);
-    let of_boards: Vec<Stated<'a>> = exact_spelling(of_boards, number).into_iter().map(|license| Stated { license, also: Vec::new() }).collect();
+    let of_boards: Vec<Stated<'a>> = exact_spelling(of_boards, number)
+        .into_iter()
+        .map(|license| Stated {
+            license,
+            also: Vec::new(),
+        })
+        .collect();
     let reported = by_holder(exact_spelling(reported, number));
     match of_boards.is_empty() {
-        true => Found { licenses: reported, self_reported: Vec::new() },
-        false => Found { licenses: of_boards, self_reported: reported },
+        true => Found {
+            licenses: reported,
+            self_reported: Vec::new(),
+        },
+        false => Found {
+            licenses: of_boards,
+            self_reported: reported,
+        },
     }
 }
 
@@ -98,20 +161,37 @@ fn is_self_reported(found: &WithActions<'_>) -> bool {
 fn by_holder(found: Vec<WithActions<'_>>) -> Vec<Stated<'_>> {
     let mut holders: Vec<Stated<'_>> = Vec::new();
     for license in found {
-        let is_same = |known: &&mut Stated<'_>| HOLDER.iter().all(|column| known.license.license.text(column) == license.license.text(column));
+        let is_same = |known: &&mut Stated<'_>| {
+            HOLDER
+                .iter()
+                .all(|column| known.license.license.text(column) == license.license.text(column))
+        };
         match holders.iter_mut().find(is_same) {
             Some(known) => known.also.push(license),
-            None => holders.push(Stated { license, also: Vec::new() }),
+            None => holders.push(Stated {
+                license,
+                also: Vec::new(),
+            }),
         }
     }
     holders
 }
 
-/// The columns that one holder's statements of one number have in common; the page is that of the provider.
-const HOLDER: [&str; 4] = ["source", "number_normalized", "holder_name_normalized", "verify_url"];
+/// The columns that one holder's statements of one number have in common; the page is that of the
+/// provider.
+const HOLDER: [&str; 4] = [
+    "source",
+    "number_normalized",
+    "holder_name_normalized",
+    "verify_url",
+];
 
 fn exact_spelling<'a>(found: Vec<WithActions<'a>>, number: &str) -> Vec<WithActions<'a>> {
     let shown = display(number);
     let is_so = |found: &WithActions<'_>| display(found.license.at("number")) == shown;
-    if found.len() < 2 || !found.iter().any(is_so) { found } else { found.into_iter().filter(is_so).collect() }
+    if found.len() < 2 || !found.iter().any(is_so) {
+        found
+    } else {
+        found.into_iter().filter(is_so).collect()
+    }
 }

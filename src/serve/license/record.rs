@@ -1,5 +1,5 @@
-//! A license as answers show it, with the board's actions on it. Its status may be derived from the expiration date, as of the list's date,
-//! which a notice says.
+//! A license as answers show it, with the board's actions on it. Its status may be derived from the
+//! expiration date, as of the list's date, which a notice says.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,9 @@ use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::problem::Result;
 use crate::http::problem::not_published;
-use crate::license::datasets::{self, DisciplinaryAction, LICENSES, LicenseClassification, LicenseFields};
+use crate::license::datasets::{
+    self, DisciplinaryAction, LICENSES, LicenseClassification, LicenseFields,
+};
 use crate::license::table::Licenses;
 use crate::release::freshness::source_date;
 use crate::release::provenance::Provenance;
@@ -53,26 +55,50 @@ pub struct WithActions<'a> {
 ///
 /// # Errors
 /// `internal_error`, when a part cannot be read.
-pub async fn licenses_of<'a>(call: &Call<'_>, licenses: &'a Licenses, rows: &[u32]) -> Result<Vec<WithActions<'a>>> {
+pub async fn licenses_of<'a>(
+    call: &Call<'_>,
+    licenses: &'a Licenses,
+    rows: &[u32],
+) -> Result<Vec<WithActions<'a>>> {
     let mut found = Vec::with_capacity(rows.len());
-    for (license, row) in licenses.rows.fetch(call.reader(), rows).await?.into_iter().zip(rows) {
+    for (license, row) in licenses
+        .rows
+        .fetch(call.reader(), rows)
+        .await?
+        .into_iter()
+        .zip(rows)
+    {
         let actions = licenses.actions.about(call.reader(), &license).await?;
         let as_of = source_date(&call.release.manifest, license.part());
-        found.push(WithActions { license, status: licenses.status(*row), as_of, actions });
+        found.push(WithActions {
+            license,
+            status: licenses.status(*row),
+            as_of,
+            actions,
+        });
     }
     Ok(found)
 }
 
 /// First, middle and last name and suffix of a license's holder.
 pub fn person_of<'a>(license: &'a Record<'_, datasets::License>) -> [Option<&'a str>; 4] {
-    ["holder_first", "holder_middle", "holder_last", "holder_suffix"].map(|column| license.text(column))
+    [
+        "holder_first",
+        "holder_middle",
+        "holder_last",
+        "holder_suffix",
+    ]
+    .map(|column| license.text(column))
 }
 
 impl WithActions<'_> {
     /// Whether the expiration date had passed on the day of the list.
     pub fn is_past(&self) -> bool {
         let as_of = self.as_of.map(days::since_epoch);
-        self.license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
+        self.license
+            .day("expiration_date")
+            .zip(as_of)
+            .is_some_and(|(expires, as_of)| expires < as_of)
     }
 
     /// The license as answers show it, without its provenance.
@@ -89,29 +115,49 @@ impl WithActions<'_> {
 
     /// The license as answers show it.
     pub fn with_provenance<'r>(&'r self, call: &'r Call<'_>) -> License<'r> {
-        License { license: self.shown(), provenance: self.license.origin(&call.release.manifest) }
+        License {
+            license: self.shown(),
+            provenance: self.license.origin(&call.release.manifest),
+        }
     }
 }
 
 /// Says how statuses are to be read, where that matters for the licenses of an answer.
 pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
-    if licenses.iter().any(|found| found.status == "active" && found.is_past()) {
+    if licenses
+        .iter()
+        .any(|found| found.status == "active" && found.is_past())
+    {
         meta.notice(
             "STATUS_DATE_CONFLICT",
             "The board lists a license as active whose expiration date had passed on the day of the list: both are shown as published, and the license is not taken as verified.",
         );
     }
-    let has_basis = |basis: &str| licenses.iter().any(|found| found.license.text("status_basis") == Some(basis));
-    if has_basis(DERIVED) || licenses.iter().any(|found| found.license.text("status") != Some(found.status)) {
+    let has_basis = |basis: &str| {
+        licenses
+            .iter()
+            .any(|found| found.license.text("status_basis") == Some(basis))
+    };
+    if has_basis(DERIVED)
+        || licenses
+            .iter()
+            .any(|found| found.license.text("status") != Some(found.status))
+    {
         meta.notice(
             "STATUS_DERIVED",
             "Where status_basis is derived_from_expiration, the board publishes no status, or one that its daily list has not caught up with: it is `active` to the expiration date and `expired` after it, as of the list's date.",
         );
     }
     if has_basis("implied_by_dataset") {
-        meta.notice("STATUS_IMPLIED", "Where status_basis is implied_by_dataset, the board lists such licenses only.");
+        meta.notice(
+            "STATUS_IMPLIED",
+            "Where status_basis is implied_by_dataset, the board lists such licenses only.",
+        );
     }
-    if licenses.iter().any(|found| found.license.text("evidence") == Some("self_reported")) {
+    if licenses
+        .iter()
+        .any(|found| found.license.text("evidence") == Some("self_reported"))
+    {
         meta.notice("SELF_REPORTED", "Where evidence is self_reported, the holder gave the number to a directory; no board has confirmed it there.");
     }
 }
@@ -121,5 +167,7 @@ pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
 /// # Errors
 /// `coverage_unavailable`, when it has none.
 pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Licenses> {
-    call.release.table::<Licenses>().ok_or_else(|| not_published(LICENSES))
+    call.release
+        .table::<Licenses>()
+        .ok_or_else(|| not_published(LICENSES))
 }

@@ -59,44 +59,89 @@ pub struct Licenses<'a>(Vec<LicenseMatch<'a>>);
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
-    let Parameters { name, state: states, profession: professions, status: statuses, city, zip, holder_type, limit, cursor } = Parameters::of(call)?;
+    let Parameters {
+        name,
+        state: states,
+        profession: professions,
+        status: statuses,
+        city,
+        zip,
+        holder_type,
+        limit,
+        cursor,
+    } = Parameters::of(call)?;
     let paging = ListPaging::of(call, limit, cursor)?;
     let covered = licenses.rows.values("state");
     check_states(&states, &covered, "licenses")?;
     let is_searched = |state: &str| states.is_empty() || states.contains(&state);
-    let parts: Vec<bool> = (0..licenses.rows.parts().len()).map(|part| is_searched(licenses.rows.partition_of(part, "state"))).collect();
+    let parts: Vec<bool> = (0..licenses.rows.parts().len())
+        .map(|part| is_searched(licenses.rows.partition_of(part, "state")))
+        .collect();
     // Where all are searched, no row is looked at for it.
     let parts = parts.contains(&false).then_some(parts);
     let city = city.map(|city| licenses.index.cities.find(&comparable(city)));
     let zip = zip.map(|zip| licenses.index.zips.find(zip));
     let takes = |row: u32| {
         let index = row as usize;
-        parts.as_ref().is_none_or(|parts| parts[licenses.rows.part_of(row)])
-            && (professions.is_empty() || professions.contains(&licenses.index.professions.at(index)))
+        parts
+            .as_ref()
+            .is_none_or(|parts| parts[licenses.rows.part_of(row)])
+            && (professions.is_empty()
+                || professions.contains(&licenses.index.professions.at(index)))
             && (statuses.is_empty() || statuses.contains(&licenses.index.statuses.at(index)))
-            && holder_type.is_none_or(|wanted| licenses.index.holder_types.get(index) == Some(wanted))
+            && holder_type
+                .is_none_or(|wanted| licenses.index.holder_types.get(index) == Some(wanted))
             && city.is_none_or(|wanted| wanted == Some(licenses.index.cities.at(row)))
             && zip.is_none_or(|wanted| wanted == Some(licenses.index.zips.at(row)))
     };
-    let is_filtered = parts.is_some() || !professions.is_empty() || !statuses.is_empty() || holder_type.is_some() || city.is_some() || zip.is_some();
+    let is_filtered = parts.is_some()
+        || !professions.is_empty()
+        || !statuses.is_empty()
+        || holder_type.is_some()
+        || city.is_some()
+        || zip.is_some();
     let found = {
         let takes_name = |row: u32, _: NameKind| takes(row);
         let accepts = is_filtered.then_some(&takes_name as &dyn Fn(u32, NameKind) -> bool);
-        let first = |query: NameQuery| licenses.index.names.first(&query, MatchMode::Best, accepts, Enough { first: paging.end(), counted: MAX_COUNTED });
+        let first = |query: NameQuery| {
+            licenses.index.names.first(
+                &query,
+                MatchMode::Best,
+                accepts,
+                Enough {
+                    first: paging.end(),
+                    counted: MAX_COUNTED,
+                },
+            )
+        };
         NameQuery::new(name, Forms::OfStates).map_or_else(Found::default, first)
     };
     let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = licenses_of(call, licenses, &rows).await?;
-    let found_licenses = page.iter().zip(&records).map(|(found, record)| LicenseMatch {
-        license: record.shown(),
-        name_match: found.shown(),
-        provenance: record.license.origin(&call.release.manifest),
-    });
+    let found_licenses = page
+        .iter()
+        .zip(&records)
+        .map(|(found, record)| LicenseMatch {
+            license: record.shown(),
+            name_match: found.shown(),
+            provenance: record.license.origin(&call.release.manifest),
+        });
     json.value(&Licenses(found_licenses.collect()));
-    let mut meta = Meta::of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), covered.join(", ")));
+    let mut meta = Meta::of(
+        &[LICENSES, ACTIONS],
+        format!(
+            "{} licenses of boards in {}",
+            licenses.rows.len(),
+            covered.join(", ")
+        ),
+    );
     if let Some(coverage) = &mut meta.coverage {
-        coverage.states_searched = covered.iter().filter(|state| is_searched(state)).map(|state| (*state).to_owned()).collect();
+        coverage.states_searched = covered
+            .iter()
+            .filter(|state| is_searched(state))
+            .map(|state| (*state).to_owned())
+            .collect();
     }
     if found.total == 0 {
         add_no_words_notice(&mut meta, name);

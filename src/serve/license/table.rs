@@ -1,4 +1,5 @@
-//! Licenses in memory as far as finding them needs; everything an answer shows is read with its part.
+//! Licenses in memory as far as finding them needs; everything an answer shows is read with its
+//! part.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +89,8 @@ pub struct Licenses {
     pub index: Index<LicenseIndex>,
     /// By state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
-    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in upper case.
+    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in
+    /// upper case.
     quarantined: Vec<String>,
 }
 
@@ -110,7 +112,18 @@ pub struct LicenseIndex {
     lists: Small<Vec<((String, String), LicenseList)>>,
 }
 
-stored!(LicenseIndex { names, by_id, by_number, professions, statuses, holder_types, precedence, cities, zips, lists });
+stored!(LicenseIndex {
+    names,
+    by_id,
+    by_number,
+    professions,
+    statuses,
+    holder_types,
+    precedence,
+    cities,
+    zips,
+    lists
+});
 
 /// An index that is being made.
 #[derive(Default)]
@@ -128,19 +141,29 @@ struct Builder {
 struct ListDay {
     /// Days since 1970-01-01; none when no file of the list has a date.
     day: Option<i32>,
-    /// A list that is made anew each day would not call a license active that has run out; another may be behind.
+    /// A list that is made anew each day would not call a license active that has run out; another
+    /// may be behind.
     is_daily: bool,
 }
 
 impl ListDay {
     fn of(manifest: &Manifest, part: &Part) -> Self {
-        let is_daily = manifest.tasks.get(&part.task_id).is_some_and(|task| task.cadence_days <= 1);
-        Self { day: source_date(manifest, part).map(days::since_epoch), is_daily }
+        let is_daily = manifest
+            .tasks
+            .get(&part.task_id)
+            .is_some_and(|task| task.cadence_days <= 1);
+        Self {
+            day: source_date(manifest, part).map(days::since_epoch),
+            is_daily,
+        }
     }
 
     /// The status of a license: as stated, or by its expiration date where the list states none.
     fn standing(self, stated: Option<&str>, expires: i32) -> &str {
-        let is_past = self.day.filter(|_| expires != NO_DAY).map(|day| expires < day);
+        let is_past = self
+            .day
+            .filter(|_| expires != NO_DAY)
+            .map(|day| expires < day);
         match (stated, is_past) {
             (None, None) => "unknown",
             (None, Some(false)) => "active",
@@ -152,38 +175,82 @@ impl ListDay {
 }
 
 impl Builder {
-    fn add(&mut self, (state, source): &(String, String), list_day: ListDay, first: u32, table: &Table) -> Result<()> {
+    fn add(
+        &mut self,
+        (state, source): &(String, String),
+        list_day: ListDay,
+        first: u32,
+        table: &Table,
+    ) -> Result<()> {
         let keys = Keys::open(table)?;
-        let list = self.lists.entry((state.clone(), source.clone())).or_default();
+        let list = self
+            .lists
+            .entry((state.clone(), source.clone()))
+            .or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let parts = [&keys.holder_first, &keys.holder_middle, &keys.holder_last, &keys.holder_suffix].map(|column| column.get(index));
+            let parts = [
+                &keys.holder_first,
+                &keys.holder_middle,
+                &keys.holder_last,
+                &keys.holder_suffix,
+            ]
+            .map(|column| column.get(index));
             let holder = keys.holder_name.at(index);
-            let is_own_name = keys.holder_type.get(index) == Some("person") && is_persons_name(holder, parts);
+            let is_own_name =
+                keys.holder_type.get(index) == Some("person") && is_persons_name(holder, parts);
             if is_own_name {
                 let [first, middle, last, suffix] = parts;
-                let given = [first, middle, suffix].into_iter().flatten().flat_map(person_words);
-                let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
-                self.names.push(Name::Person { last: &last, given: &given }, holder)?;
+                let given = [first, middle, suffix]
+                    .into_iter()
+                    .flatten()
+                    .flat_map(person_words);
+                let (last, given) = (
+                    person_words(last.unwrap_or_default()).join(" "),
+                    given.collect::<Vec<_>>().join(" "),
+                );
+                self.names.push(
+                    Name::Person {
+                        last: &last,
+                        given: &given,
+                    },
+                    holder,
+                )?;
             } else {
-                let SearchedName { core, form } = searched(keys.holder_name_normalized.at(index), Forms::OfStates);
-                self.names.push(Name::Organization { core: &core, form: &form }, holder)?;
+                let SearchedName { core, form } =
+                    searched(keys.holder_name_normalized.at(index), Forms::OfStates);
+                self.names.push(
+                    Name::Organization {
+                        core: &core,
+                        form: &form,
+                    },
+                    holder,
+                )?;
             }
-            for name in [&keys.business_name, &keys.dba].into_iter().filter_map(|column| column.get(index)).filter(|name| *name != holder) {
+            for name in [&keys.business_name, &keys.dba]
+                .into_iter()
+                .filter_map(|column| column.get(index))
+                .filter(|name| *name != holder)
+            {
                 self.names.add(row, NameKind::Assumed, name);
             }
             if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
                 self.names.add(row, NameKind::Principal, &person);
             }
-            keys.principals.at(index).for_each(|name| self.names.add(row, NameKind::Principal, name));
-            self.by_id.add(&[&keys.license_id.at(index).to_ascii_uppercase()], row);
-            self.by_number.add(&[state, keys.number_normalized.at(index)], row);
+            keys.principals
+                .at(index)
+                .for_each(|name| self.names.add(row, NameKind::Principal, name));
+            self.by_id
+                .add(&[&keys.license_id.at(index).to_ascii_uppercase()], row);
+            self.by_number
+                .add(&[state, keys.number_normalized.at(index)], row);
             let shown = license_number::display(keys.number.at(index));
             if shown != keys.number_normalized.at(index) {
                 self.by_number.add(&[state, &shown], row);
             }
             if !list.professions.contains(keys.profession.at(index)) {
-                list.professions.insert(keys.profession.at(index).to_owned());
+                list.professions
+                    .insert(keys.profession.at(index).to_owned());
             }
             if list.source_id.is_empty() {
                 keys.source_id.at(index).clone_into(&mut list.source_id);
@@ -194,13 +261,29 @@ impl Builder {
             let status = list_day.standing(keys.status.get(index), keys.expiration_date.at(index));
             self.index.statuses.push(Some(status))?;
             self.index.holder_types.push(keys.holder_type.get(index))?;
-            let newest = [&keys.last_renewed_date, &keys.effective_date, &keys.issue_date].map(|column| column.at(index));
-            self.index.precedence.push(precedence(status == "active", newest.into_iter().max().and_then(known_day)));
-            let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
+            let newest = [
+                &keys.last_renewed_date,
+                &keys.effective_date,
+                &keys.issue_date,
+            ]
+            .map(|column| column.at(index));
+            self.index.precedence.push(precedence(
+                status == "active",
+                newest.into_iter().max().and_then(known_day),
+            ));
+            let known = newest
+                .into_iter()
+                .filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
             list.newest = list.newest.max(known.max());
             let began = known_day(keys.issue_date.at(index));
             list.has_issue_dates |= began.is_some();
-            list.oldest = [list.oldest, began.or(known_day(keys.effective_date.at(index)))].into_iter().flatten().min();
+            list.oldest = [
+                list.oldest,
+                began.or(known_day(keys.effective_date.at(index))),
+            ]
+            .into_iter()
+            .flatten()
+            .min();
             self.index.cities.push(keys.city.get(index), comparable)?;
             self.index.zips.push(keys.zip.get(index), str::to_owned)?;
         }
@@ -214,7 +297,8 @@ pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<
     last.map(|last| format!("{last}, {}", given.join(" ")))
 }
 
-/// Whether a published name is that of the person whose parts are beside it, and not what the person's business is called.
+/// Whether a published name is that of the person whose parts are beside it, and not what the
+/// person's business is called.
 pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
     let sorted = |text: &str| {
         let mut words = person_words(text);
@@ -231,31 +315,69 @@ impl Licenses {
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<License>::of(manifest)? else { return Ok(None) };
-        let days: Vec<ListDay> = rows.parts().iter().map(|part| ListDay::of(manifest, part)).collect();
-        let index = reader.index(License::ID, &format!("{days:?}"), LicenseIndex::make(reader, &rows, &days)).await?;
-        let mut lists: BTreeMap<(String, String), LicenseList> = index.lists.iter().cloned().collect();
+        let Some(rows) = Numbered::<License>::of(manifest)? else {
+            return Ok(None);
+        };
+        let days: Vec<ListDay> = rows
+            .parts()
+            .iter()
+            .map(|part| ListDay::of(manifest, part))
+            .collect();
+        let index = reader
+            .index(
+                License::ID,
+                &format!("{days:?}"),
+                LicenseIndex::make(reader, &rows, &days),
+            )
+            .await?;
+        let mut lists: BTreeMap<(String, String), LicenseList> =
+            index.lists.iter().cloned().collect();
         for (number, part) in rows.parts().iter().enumerate() {
             let list = lists.entry(list_of(&rows, number)).or_default();
             list.quarantined += part.report.quarantined.values().sum::<u64>();
-            list.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
+            list.cadence_days = manifest
+                .tasks
+                .get(&part.task_id)
+                .map_or(0, |task| task.cadence_days);
         }
         let quarantined = quarantined::ids::<License>(reader).await?;
-        Ok(Some(Self { rows, actions: Children::of(manifest), index, lists, quarantined }))
+        Ok(Some(Self {
+            rows,
+            actions: Children::of(manifest),
+            index,
+            lists,
+            quarantined,
+        }))
     }
 
     /// The row of an id, in any case.
     pub fn find(&self, license_id: &str) -> Option<u32> {
-        self.index.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
+        self.index
+            .by_id
+            .find(&[&license_id.to_ascii_uppercase()])
+            .first()
+            .copied()
     }
 
-    /// Whether a record of a list was set aside whose id ends with the number, in one of these forms.
+    /// Whether a record of a list was set aside whose id ends with the number, in one of these
+    /// forms.
     pub fn is_quarantined(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
         let prefix = format!("{state}-{source}-").to_ascii_uppercase();
-        let numbers = self.quarantined.iter().filter_map(|id| id.strip_prefix(&prefix));
+        let numbers = self
+            .quarantined
+            .iter()
+            .filter_map(|id| id.strip_prefix(&prefix));
         // Some ids have the kind of license before the number.
-        let mut endings = numbers.flat_map(|number| std::iter::once(number).chain(number.match_indices('-').map(|(at, _)| &number[at + 1..])));
-        endings.any(|ending| forms.iter().any(|form| *form == license_number::display(ending) || *form == license_number::normalized(ending, &[])))
+        let mut endings = numbers.flat_map(|number| {
+            std::iter::once(number)
+                .chain(number.match_indices('-').map(|(at, _)| &number[at + 1..]))
+        });
+        endings.any(|ending| {
+            forms.iter().any(|form| {
+                *form == license_number::display(ending)
+                    || *form == license_number::normalized(ending, &[])
+            })
+        })
     }
 
     /// The licenses of a state with a number, which is normalised or as it is written.
@@ -265,8 +387,13 @@ impl Licenses {
 
     /// Whether a board says that there is a license, and not only its holder.
     pub fn is_of_a_board(&self, row: u32) -> bool {
-        let list = (self.rows.partition(row, "state").to_owned(), self.rows.partition(row, "source").to_owned());
-        self.lists.get(&list).is_none_or(|list| !list.is_self_reported)
+        let list = (
+            self.rows.partition(row, "state").to_owned(),
+            self.rows.partition(row, "source").to_owned(),
+        );
+        self.lists
+            .get(&list)
+            .is_none_or(|list| !list.is_self_reported)
     }
 
     /// The status of a license as of its list's date.
@@ -277,13 +404,23 @@ impl Licenses {
 
 /// State and short name of the list that a part is of.
 fn list_of(rows: &Numbered<License>, part: usize) -> (String, String) {
-    (rows.partition_of(part, "state").to_owned(), rows.partition_of(part, "source").to_owned())
+    (
+        rows.partition_of(part, "state").to_owned(),
+        rows.partition_of(part, "source").to_owned(),
+    )
 }
 
 impl LicenseIndex {
-    async fn make(reader: PartReader<'_>, rows: &Numbered<License>, days: &[ListDay]) -> Result<Self> {
-        let place_of = |(number, day): (usize, &ListDay)| (list_of(rows, number), *day, rows.rows_of_part(number).start);
-        let places: Vec<((String, String), ListDay, u32)> = days.iter().enumerate().map(place_of).collect();
+    async fn make(
+        reader: PartReader<'_>,
+        rows: &Numbered<License>,
+        days: &[ListDay],
+    ) -> Result<Self> {
+        let place_of = |(number, day): (usize, &ListDay)| {
+            (list_of(rows, number), *day, rows.rows_of_part(number).start)
+        };
+        let places: Vec<((String, String), ListDay, u32)> =
+            days.iter().enumerate().map(place_of).collect();
         let add = move |made: &mut Builder, part: usize, first: u32, table: &Table| {
             let (list, day, start) = &places[part];
             made.add(list, *day, start + first, table)
@@ -303,7 +440,8 @@ impl LicenseIndex {
 
     /// How much memory of ours the index takes.
     pub fn size_bytes(&self) -> usize {
-        let columns = self.precedence.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
+        let columns =
+            self.precedence.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
         self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
     }
 }
@@ -315,11 +453,31 @@ mod tests {
 
     #[test]
     fn a_license_without_status_is_active_until_the_day_of_its_list() {
-        let list = |is_daily: bool| ListDay { day: Some(100), is_daily };
-        assert_eq!([99, 100, 101, NO_DAY].map(|expires| list(true).standing(None, expires)), ["expired", "active", "active", "unknown"]);
-        assert_eq!([99, 100].map(|expires| list(true).standing(Some("active"), expires)), ["expired", "active"]);
-        assert_eq!(list(false).standing(Some("active"), 99), "active", "the list may be behind");
+        let list = |is_daily: bool| ListDay {
+            day: Some(100),
+            is_daily,
+        };
+        assert_eq!(
+            [99, 100, 101, NO_DAY].map(|expires| list(true).standing(None, expires)),
+            ["expired", "active", "active", "unknown"]
+        );
+        assert_eq!(
+            [99, 100].map(|expires| list(true).standing(Some("active"), expires)),
+            ["expired", "active"]
+        );
+        assert_eq!(
+            list(false).standing(Some("active"), 99),
+            "active",
+            "the list may be behind"
+        );
         assert_eq!(list(true).standing(Some("suspended"), 99), "suspended");
-        assert_eq!(ListDay { day: None, is_daily: true }.standing(None, 99), "unknown");
+        assert_eq!(
+            ListDay {
+                day: None,
+                is_daily: true
+            }
+            .standing(None, 99),
+            "unknown"
+        );
     }
 }

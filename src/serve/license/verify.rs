@@ -1,8 +1,11 @@
-//! Answers `GET /v1/license/verify`: whether a number is a license of a state, and whose. A question about a covered list always has an answer.
+//! Answers `GET /v1/license/verify`: whether a number is a license of a state, and whose. A
+//! question about a covered list always has an answer.
 
 use super::checked_lists::{Checked, add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
-use super::number::{Found, Stated, add_no_match_notice, check_profession, covered_state, rows_of_number, told_apart};
+use super::number::{
+    Found, Stated, add_no_match_notice, check_profession, covered_state, rows_of_number, told_apart,
+};
 use super::record::published;
 
 use futures_util::FutureExt;
@@ -39,7 +42,8 @@ const NO_STATE: &str = "`state` is needed: the same number is issued in many sta
 
 query! {
     pub struct Parameters<'a> {
-        /// Number of the license. Blanks, dots, leading zeros and the board's abbreviation, such as CSLB, do not matter; letters of a class and hyphens do.
+        /// Number of the license. Blanks, dots, leading zeros and the board's abbreviation, such as
+        /// CSLB, do not matter; letters of a class and hyphens do.
         number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
         /// The same as `number`; cannot be combined with it.
         license_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
@@ -60,18 +64,23 @@ pub struct Verification<'a> {
     /// Number of licenses found: one (`match`), several (`multiple_matches`) or none (`no_match`).
     #[schemars(extend("enum" = ["match", "multiple_matches", "no_match"]))]
     result: &'static str,
-    /// True when exactly one license was found, its status is `active`, and its expiration date had not passed, as of verified_as_of.
+    /// True when exactly one license was found, its status is `active`, and its expiration date had
+    /// not passed, as of verified_as_of.
     verified: bool,
     /// Date of the list, the oldest where several were looked at; null if no list has a date.
     #[schemars(with = "Option<&str>")]
     verified_as_of: Option<jiff::civil::Date>,
-    /// Licenses of boards' own lists; those that only their holders state, where no board's list has the number.
+    /// Licenses of boards' own lists; those that only their holders state, where no board's list
+    /// has the number.
     licenses: Vec<License<'a>>,
-    /// What holders state of a number that a board's list has too. It decides neither `result` nor `verified`, and may be another license.
+    /// What holders state of a number that a board's list has too. It decides neither `result` nor
+    /// `verified`, and may be another license.
     self_reported: Vec<License<'a>>,
-    /// Further records in which one provider states a number that is shown above once: one for each taxonomy.
+    /// Further records in which one provider states a number that is shown above once: one for each
+    /// taxonomy.
     also_stated: Vec<AlsoStated<'a>>,
-    /// How `name` compares with the holder's names; null when no name was given or nothing was found.
+    /// How `name` compares with the holder's names; null when no name was given or nothing was
+    /// found.
     name_match: Option<HolderMatch>,
     /// Lists that were searched, with their dates.
     checked_sources: &'a [Checked<'a>],
@@ -103,19 +112,39 @@ struct AlsoStated<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
-    let Parameters { number, license_number, state, profession, name } = Parameters::of(call)?;
+    let Parameters {
+        number,
+        license_number,
+        state,
+        profession,
+        name,
+    } = Parameters::of(call)?;
     let number = match (number, license_number) {
         (Some(_), Some(_)) => {
-            return Err(Problem::of_field(Code::InvalidParameter, "license_number", "`license_number` is the same as `number`: give one of them"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "license_number",
+                "`license_number` is the same as `number`: give one of them",
+            ));
         }
-        (number, alias) => {
-            number.or(alias).ok_or_else(|| Problem::of_field(Code::MissingParameter, "number", "`number` is needed; /v1/license/search takes a name"))?
-        }
+        (number, alias) => number.or(alias).ok_or_else(|| {
+            Problem::of_field(
+                Code::MissingParameter,
+                "number",
+                "`number` is needed; /v1/license/search takes a name",
+            )
+        })?,
     };
-    let state = covered_state(licenses, state.ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", NO_STATE))?)?;
+    let state = covered_state(
+        licenses,
+        state.ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", NO_STATE))?,
+    )?;
     check_profession(licenses, state, profession)?;
     let rows = rows_of_number(licenses, state, number, profession);
-    let Found { licenses: matches, self_reported } = told_apart(licenses_of(call, licenses, &rows).await?, number);
+    let Found {
+        licenses: matches,
+        self_reported,
+    } = told_apart(licenses_of(call, licenses, &rows).await?, number);
     let result = match matches.len() {
         0 => "no_match",
         1 => "match",
@@ -125,25 +154,56 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let found: Vec<&WithActions<'_>> = matches.iter().map(|stated| &stated.license).collect();
     let checked = checked(call, licenses, state, profession);
     let verified_as_of = match found.is_empty() {
-        true => checked.iter().filter_map(|checked| checked.source_date).min(),
+        true => checked
+            .iter()
+            .filter_map(|checked| checked.source_date)
+            .min(),
         false => found.iter().filter_map(|found| found.as_of).min(),
     };
-    let name_match =
-        name.filter(|_| !found.is_empty()).map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(HolderMatch::None));
+    let name_match = name.filter(|_| !found.is_empty()).map(|name| {
+        found
+            .iter()
+            .map(|found| name_match(name, &found.license))
+            .min()
+            .unwrap_or(HolderMatch::None)
+    });
     let normalized = normalized(number, &[]);
     json.value(&Verification {
-        query: Question { number_normalized: found.first().map_or(normalized.as_str(), |found| found.license.at("number_normalized")), state, profession },
+        query: Question {
+            number_normalized: found.first().map_or(normalized.as_str(), |found| {
+                found.license.at("number_normalized")
+            }),
+            state,
+            profession,
+        },
         result,
         verified,
         verified_as_of,
-        licenses: matches.iter().map(|stated| stated.license.with_provenance(call)).collect(),
-        self_reported: self_reported.iter().map(|stated| stated.license.with_provenance(call)).collect(),
-        also_stated: matches.iter().chain(&self_reported).flat_map(also_stated).collect(),
+        licenses: matches
+            .iter()
+            .map(|stated| stated.license.with_provenance(call))
+            .collect(),
+        self_reported: self_reported
+            .iter()
+            .map(|stated| stated.license.with_provenance(call))
+            .collect(),
+        also_stated: matches
+            .iter()
+            .chain(&self_reported)
+            .flat_map(also_stated)
+            .collect(),
         name_match,
         checked_sources: &checked,
     });
     let covered = licenses.rows.values("state");
-    let mut meta = Meta::of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), covered.join(", ")));
+    let mut meta = Meta::of(
+        &[LICENSES, ACTIONS],
+        format!(
+            "{} licenses of boards in {}",
+            licenses.rows.len(),
+            covered.join(", ")
+        ),
+    );
     if found.is_empty() {
         add_no_match_notice(&mut meta);
     }
@@ -154,7 +214,11 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             "Several licenses have this number, in different trades or lists; they are not the same license. `profession` narrows.",
         );
     }
-    let told: Vec<&WithActions<'_>> = found.iter().copied().chain(self_reported.iter().map(|stated| &stated.license)).collect();
+    let told: Vec<&WithActions<'_>> = found
+        .iter()
+        .copied()
+        .chain(self_reported.iter().map(|stated| &stated.license))
+        .collect();
     add_statuses_notice(&mut meta, &told);
     Ok(meta)
 }
@@ -164,7 +228,12 @@ fn also_stated<'a>(stated: &'a Stated<'_>) -> impl Iterator<Item = AlsoStated<'a
     let same_as = stated.license.license.at("license_id");
     let of = move |other: &'a WithActions<'_>| {
         let license = &other.license;
-        AlsoStated { license_id: license.at("license_id"), same_as, profession: license.at("profession"), profession_raw: license.at("profession_raw") }
+        AlsoStated {
+            license_id: license.at("license_id"),
+            same_as,
+            profession: license.at("profession"),
+            profession_raw: license.at("profession_raw"),
+        }
     };
     stated.also.iter().map(of)
 }

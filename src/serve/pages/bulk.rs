@@ -1,5 +1,5 @@
-//! Datasets and releases: what is published, its columns, licence, evidence and known issues, how to read it elsewhere, and what changed from one release to
-//! the next.
+//! Datasets and releases: what is published, its columns, licence, evidence and known issues, how
+//! to read it elsewhere, and what changed from one release to the next.
 
 use std::collections::BTreeSet;
 
@@ -17,41 +17,84 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{CSV, PARQUET};
 
 pub const PAGES: &[Page] = &[
-    Page { path: "/datasets", make: |visit| datasets(visit).boxed() },
-    Page { path: "/datasets/{dataset_id}", make: |visit| dataset(visit).boxed() },
-    Page { path: "/releases", make: |visit| releases(visit).boxed() },
-    Page { path: "/releases/{release_id}", make: |visit| release(visit).boxed() },
+    Page {
+        path: "/datasets",
+        make: |visit| datasets(visit).boxed(),
+    },
+    Page {
+        path: "/datasets/{dataset_id}",
+        make: |visit| dataset(visit).boxed(),
+    },
+    Page {
+        path: "/releases",
+        make: |visit| releases(visit).boxed(),
+    },
+    Page {
+        path: "/releases/{release_id}",
+        make: |visit| release(visit).boxed(),
+    },
 ];
 
 async fn datasets(visit: &Visit<'_>) -> Result<Made> {
     let answer = visit.ask("/v1/datasets".to_owned()).await?;
     let coverage = visit.ask("/v1/coverage".to_owned()).await?;
-    Ok(Made::Page("datasets.html", context! { datasets => answer["data"]["datasets"], states => states_by_dataset(&coverage) }))
+    Ok(Made::Page(
+        "datasets.html",
+        context! { datasets => answer["data"]["datasets"], states => states_by_dataset(&coverage) },
+    ))
 }
 
 async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     let id = segment(visit.value("dataset_id"));
     let dataset = visit.ask(format!("/v1/datasets/{id}")).await?;
     let coverage = visit.ask("/v1/coverage".to_owned()).await?;
-    let covered = coverage["data"]["datasets"].as_array().into_iter().flatten().find(|known| known["dataset_id"] == visit.value("dataset_id"));
+    let covered = coverage["data"]["datasets"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|known| known["dataset_id"] == visit.value("dataset_id"));
     let covered = covered.cloned().unwrap_or_default();
     if let Some(list) = visit.parameter("list") {
         return listed(list, visit.parameter("from"), &dataset["data"], &covered);
     }
-    let counts: Vec<u64> = dataset["data"]["history"].as_array().into_iter().flatten().rev().filter_map(|release| release["rows"].as_u64()).collect();
+    let counts: Vec<u64> = dataset["data"]["history"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .rev()
+        .filter_map(|release| release["rows"].as_u64())
+        .collect();
     // One release makes no line.
-    let chart = if counts.len() > 1 { sparkline("Records over the last releases", &counts) } else { String::new() };
+    let chart = if counts.len() > 1 {
+        sparkline("Records over the last releases", &counts)
+    } else {
+        String::new()
+    };
     let in_states = states_of(&covered);
-    let map = if in_states.is_empty() { String::new() } else { states("States that the dataset covers", &in_states) };
-    let release_id = dataset["meta"]["release"]["release_id"].as_str().unwrap_or("current").to_owned();
-    let files = visit.ask_if_there(format!("/v1/releases/{release_id}/datasets/{id}")).await?;
-    let linked = visit.ask(format!("/v1/datasets/{id}/croissant.json")).await?;
+    let map = if in_states.is_empty() {
+        String::new()
+    } else {
+        states("States that the dataset covers", &in_states)
+    };
+    let release_id = dataset["meta"]["release"]["release_id"]
+        .as_str()
+        .unwrap_or("current")
+        .to_owned();
+    let files = visit
+        .ask_if_there(format!("/v1/releases/{release_id}/datasets/{id}"))
+        .await?;
+    let linked = visit
+        .ask(format!("/v1/datasets/{id}/croissant.json"))
+        .await?;
     let linked = Value::from_safe_string(as_data(&for_search_engines(linked, &in_states)));
     let context = context! {
         dataset => dataset["data"], coverage => covered, chart, map, release => release_id,
         files => files["data"], inline => MAX_INLINE,
     };
-    Ok(Made::Page("dataset.html", minijinja::context! { linked, ..context }))
+    Ok(Made::Page(
+        "dataset.html",
+        minijinja::context! { linked, ..context },
+    ))
 }
 
 /// Rows of a list that the page of a dataset shows itself, and those of one page of a longer list.
@@ -63,30 +106,76 @@ fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Res
     let rows_of = |name: &str| covered[name].as_array().into_iter().flatten();
     let (title, rows): (&str, Vec<&Json>) = match list {
         "publishers" => ("Publishers", Vec::new()),
-        "words" => ("Columns with unknown texts", rows_of("words").filter(|column| column["unknown_rows"].as_u64() > Some(0)).collect()),
+        "words" => (
+            "Columns with unknown texts",
+            rows_of("words")
+                .filter(|column| column["unknown_rows"].as_u64() > Some(0))
+                .collect(),
+        ),
         "partitions" => ("Partitions and evidence", rows_of("partitions").collect()),
-        _ => return Err(Problem::of_field(Code::InvalidParameter, "list", format!("`{list}` is no list of a dataset: publishers, words or partitions"))),
+        _ => {
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "list",
+                format!("`{list}` is no list of a dataset: publishers, words or partitions"),
+            ));
+        }
     };
-    let wrong = |text: &str| Problem::of_field(Code::InvalidParameter, "from", format!("`{text}` is no row number"));
+    let wrong = |text: &str| {
+        Problem::of_field(
+            Code::InvalidParameter,
+            "from",
+            format!("`{text}` is no row number"),
+        )
+    };
     let from = from.map_or(Ok(0), |text| text.parse::<usize>().map_err(|_| wrong(text)))?;
     let end = from.saturating_add(ROWS_OF_A_PAGE);
     let next = (end < rows.len()).then_some(end);
     let rows: Vec<&Json> = rows.into_iter().skip(from).take(ROWS_OF_A_PAGE).collect();
-    Ok(Made::Page("dataset_list.html", context! { title, list, rows, next, dataset }))
+    Ok(Made::Page(
+        "dataset_list.html",
+        context! { title, list, rows, next, dataset },
+    ))
 }
 
-/// Of a Croissant document what search engines read, in the words of schema.org alone: columns in place of record sets, and in place of files, which may be a
-/// thousand, all of it as a table, a file that is alone, and where all of them are told. And the states that it is about.
+/// Of a Croissant document what search engines read, in the words of schema.org alone: columns in
+/// place of record sets, and in place of files, which may be a thousand, all of it as a table, a
+/// file that is alone, and where all of them are told. And the states that it is about.
 fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json {
-    let Some(members) = document.as_object_mut() else { return document };
-    let columns: Vec<Json> =
-        members["recordSet"].as_array().into_iter().flatten().flat_map(|set| set["field"].as_array().into_iter().flatten()).map(measured).collect();
+    let Some(members) = document.as_object_mut() else {
+        return document;
+    };
+    let columns: Vec<Json> = members["recordSet"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|set| set["field"].as_array().into_iter().flatten())
+        .map(measured)
+        .collect();
     let downloads = downloads(&members["distribution"], !columns.is_empty());
-    let at = members["includedInDataCatalog"]["url"].as_str().unwrap_or_default().trim_end_matches("/v1/catalog.json");
-    let whole = format!("{at}/v1/datasets/{}/croissant.json", members["identifier"].as_str().unwrap_or_default());
+    let at = members["includedInDataCatalog"]["url"]
+        .as_str()
+        .unwrap_or_default()
+        .trim_end_matches("/v1/catalog.json");
+    let whole = format!(
+        "{at}/v1/datasets/{}/croissant.json",
+        members["identifier"].as_str().unwrap_or_default()
+    );
     let vocabulary = members["@context"]["@vocab"].clone();
-    members.retain(|name, _| !["@context", "conformsTo", "recordSet", "distribution", "citeAs"].contains(&name.as_str()));
-    if members["creator"].as_array().is_some_and(|creators| creators.len() > 1) {
+    members.retain(|name, _| {
+        ![
+            "@context",
+            "conformsTo",
+            "recordSet",
+            "distribution",
+            "citeAs",
+        ]
+        .contains(&name.as_str())
+    });
+    if members["creator"]
+        .as_array()
+        .is_some_and(|creators| creators.len() > 1)
+    {
         // The names once more, and as many addresses: search engines read the creators.
         members.retain(|name, _| !["creditText", "isBasedOn"].contains(&name.as_str()));
     }
@@ -95,19 +184,33 @@ fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json 
     members.insert("distribution".to_owned(), Json::Array(downloads));
     if !in_states.is_empty() {
         let place = |state| json!({"@type": "Place", "address": {"@type": "PostalAddress", "addressCountry": "US", "addressRegion": state}});
-        members.insert("spatialCoverage".to_owned(), in_states.iter().map(place).collect());
+        members.insert(
+            "spatialCoverage".to_owned(),
+            in_states.iter().map(place).collect(),
+        );
     }
     members.insert("subjectOf".to_owned(), json!({"@type": "CreativeWork", "name": "Croissant 1.1", "url": whole, "encodingFormat": "application/ld+json"}));
     without_prefix(&mut document);
     document
 }
 
-/// What is had by one address: the table of text, of a dataset whose columns are known, and the only part of one of a single part.
+/// What is had by one address: the table of text, of a dataset whose columns are known, and the
+/// only part of one of a single part.
 fn downloads(files: &Json, is_table: bool) -> Vec<Json> {
     let download = |address: &str, kind: &str| json!({"@type": "DataDownload", "contentUrl": address, "encodingFormat": kind});
-    let mut addresses = files.as_array().into_iter().flatten().filter_map(|file| file["contentUrl"].as_str());
-    let Some(first) = addresses.next() else { return Vec::new() };
-    let table = first.split('?').next().filter(|_| is_table).map(|address| download(&format!("{address}?format=csv"), CSV));
+    let mut addresses = files
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|file| file["contentUrl"].as_str());
+    let Some(first) = addresses.next() else {
+        return Vec::new();
+    };
+    let table = first
+        .split('?')
+        .next()
+        .filter(|_| is_table)
+        .map(|address| download(&format!("{address}?format=csv"), CSV));
     let part = addresses.next().is_none().then(|| download(first, PARQUET));
     table.into_iter().chain(part).collect()
 }
@@ -131,23 +234,46 @@ fn without_prefix(value: &mut Json) {
     }
 }
 
-/// JSON that stands in a page as the text of a script: nothing in it ends the script, or begins another.
+/// JSON that stands in a page as the text of a script: nothing in it ends the script, or begins
+/// another.
 fn as_data(value: &Json) -> String {
-    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    value
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
 /// The states that the partitions of a dataset name.
 fn states_of(coverage: &Json) -> BTreeSet<String> {
-    let partitions = coverage["partitions"].as_array().into_iter().flatten().map(|partition| &partition["partition"]);
+    let partitions = coverage["partitions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|partition| &partition["partition"]);
     let named = partitions.filter_map(|partition| {
-        let of_jurisdiction = || partition["jurisdiction"].as_str()?.split('-').nth(1).map(str::to_uppercase);
-        partition["state"].as_str().map(str::to_owned).or_else(of_jurisdiction)
+        let of_jurisdiction = || {
+            partition["jurisdiction"]
+                .as_str()?
+                .split('-')
+                .nth(1)
+                .map(str::to_uppercase)
+        };
+        partition["state"]
+            .as_str()
+            .map(str::to_owned)
+            .or_else(of_jurisdiction)
     });
     named.collect()
 }
 
 async fn releases(visit: &Visit<'_>) -> Result<Made> {
-    let answer = visit.ask(target("/v1/releases", &[("cursor", visit.parameter("cursor"))])).await?;
+    let answer = visit
+        .ask(target(
+            "/v1/releases",
+            &[("cursor", visit.parameter("cursor"))],
+        ))
+        .await?;
     Ok(Made::Page(
         "releases.html",
         context! { releases => answer["data"]["releases"], page => answer["meta"]["page"], is_first => visit.parameter("cursor").is_none() },
@@ -162,9 +288,22 @@ async fn release(visit: &Visit<'_>) -> Result<Made> {
         None => (None, asked),
     };
     let release = visit.ask(format!("/v1/releases/{}", segment(id))).await?;
-    let changes = visit.ask_if_there(target(&format!("/v1/releases/{}/changes", segment(id)), &[("since", since)])).await?;
-    let changed: Vec<Value> = changes["data"]["datasets"].as_array().into_iter().flatten().map(|dataset| Value::from(Serde(dataset))).collect();
-    Ok(Made::Page("release.html", context! { release => release["data"], changes => changes["data"], changed, id }))
+    let changes = visit
+        .ask_if_there(target(
+            &format!("/v1/releases/{}/changes", segment(id)),
+            &[("since", since)],
+        ))
+        .await?;
+    let changed: Vec<Value> = changes["data"]["datasets"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|dataset| Value::from(Serde(dataset)))
+        .collect();
+    Ok(Made::Page(
+        "release.html",
+        context! { release => release["data"], changes => changes["data"], changed, id },
+    ))
 }
 
 #[cfg(test)]
@@ -181,7 +320,8 @@ mod tests {
             "recordSet": [{"field": [{"@type": "cr:Field", "name": "zcta", "description": "ZCTA.", "dataType": "sc:Text"}]}]
         });
         let download = |query: &str, kind: &str| {
-            let address = format!("https://data.example.org/v1/releases/r1/datasets/test.thing?{query}");
+            let address =
+                format!("https://data.example.org/v1/releases/r1/datasets/test.thing?{query}");
             json!({"@type": "DataDownload", "contentUrl": address, "encodingFormat": kind})
         };
         let expected = json!({
@@ -195,7 +335,10 @@ mod tests {
                 "encodingFormat": "application/ld+json"
             }
         });
-        assert_eq!(for_search_engines(croissant, &BTreeSet::from(["ZZ".to_owned()])), expected);
+        assert_eq!(
+            for_search_engines(croissant, &BTreeSet::from(["ZZ".to_owned()])),
+            expected
+        );
     }
 
     #[test]
@@ -203,7 +346,10 @@ mod tests {
         let parts = json!([{"contentUrl": "https://example.org/a?part=1"}, {"contentUrl": "https://example.org/a?part=2"}, {"@type": "cr:FileSet"}]);
         let table = json!({"@type": "DataDownload", "contentUrl": "https://example.org/a?format=csv", "encodingFormat": "text/csv"});
         assert_eq!(downloads(&parts, true), [table]);
-        assert_eq!((downloads(&parts, false), downloads(&json!([]), true)), (vec![], vec![]));
+        assert_eq!(
+            (downloads(&parts, false), downloads(&json!([]), true)),
+            (vec![], vec![])
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A registrant of the SEC: its metrics as charts with what was restated, its filings, its statements.
+//! A registrant of the SEC: its metrics as charts with what was restated, its filings, its
+//! statements.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,78 +16,150 @@ use super::{Made, Page};
 use crate::http::problem::{Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[
-    Page { path: "/company/{cik}", make: |visit| company(visit).boxed() },
-    Page { path: "/company/{cik}/statements", make: |visit| statements(visit).boxed() },
-    Page { path: "/company/{cik}/filings", make: |visit| filings(visit).boxed() },
-    Page { path: "/filing/{accession}", make: |visit| filing(visit).boxed() },
+    Page {
+        path: "/company/{cik}",
+        make: |visit| company(visit).boxed(),
+    },
+    Page {
+        path: "/company/{cik}/statements",
+        make: |visit| statements(visit).boxed(),
+    },
+    Page {
+        path: "/company/{cik}/filings",
+        make: |visit| filings(visit).boxed(),
+    },
+    Page {
+        path: "/filing/{accession}",
+        make: |visit| filing(visit).boxed(),
+    },
 ];
 
 const QUARTERLY: &str = "quarterly";
 
 /// The periods that a choice of words on a page stands for.
 fn period<'v>(visit: &'v Visit<'_>) -> &'v str {
-    if visit.parameter("period") == Some(QUARTERLY) { QUARTERLY } else { "annual" }
+    if visit.parameter("period") == Some(QUARTERLY) {
+        QUARTERLY
+    } else {
+        "annual"
+    }
 }
 
 async fn company(visit: &Visit<'_>) -> Result<Made> {
     let cik = segment(visit.value("cik"));
     let period = period(visit);
     let company = visit.ask(format!("/v1/sec/companies/{cik}")).await?;
-    let financials = |span| target(&format!("/v1/sec/companies/{cik}/financials"), &[("period", Some(period)), ("span", span)]);
+    let financials = |span| {
+        target(
+            &format!("/v1/sec/companies/{cik}/financials"),
+            &[("period", Some(period)), ("span", span)],
+        )
+    };
     let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
     let (figures, to_date_answer) = match period {
-        QUARTERLY => try_join!(visit.ask_if_there(financials(Some("quarter"))), visit.ask_if_there(financials(Some("ytd"))))?,
+        QUARTERLY => try_join!(
+            visit.ask_if_there(financials(Some("quarter"))),
+            visit.ask_if_there(financials(Some("ytd")))
+        )?,
         _ => (visit.ask_if_there(financials(None)).await?, Json::Null),
     };
     let filings = visit.ask_if_there(reports).await?;
     let to_date = |number: usize| &to_date_answer["data"]["series"][number];
-    let of_metrics = figures["data"]["series"].as_array().into_iter().flatten().enumerate();
-    let splits = splits([&figures, &to_date_answer].into_iter().flat_map(|answer| answer["data"]["series"].as_array().into_iter().flatten()));
-    let series = of_metrics.map(|(number, of_metric)| series(of_metric, to_date(number), period, &splits)).collect::<Vec<_>>();
+    let of_metrics = figures["data"]["series"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate();
+    let splits = splits(
+        [&figures, &to_date_answer]
+            .into_iter()
+            .flat_map(|answer| answer["data"]["series"].as_array().into_iter().flatten()),
+    );
+    let series = of_metrics
+        .map(|(number, of_metric)| series(of_metric, to_date(number), period, &splits))
+        .collect::<Vec<_>>();
     let number = visit.value("cik").trim_start_matches('0');
-    Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"]["filings"] }))
+    Ok(Made::Page(
+        "company.html",
+        context! { company => company["data"], cik => number, period, series, filings => filings["data"]["filings"] },
+    ))
 }
 
 /// A metric with its chart; of quarters, with the figures of the year to date beside it.
 fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value {
-    let (metric, unit) = (series["metric"].as_str().unwrap_or_default(), series["unit"].as_str().unwrap_or_default());
+    let (metric, unit) = (
+        series["metric"].as_str().unwrap_or_default(),
+        series["unit"].as_str().unwrap_or_default(),
+    );
     let list = |series: &'_ Json| series["values"].as_array().cloned().unwrap_or_default();
     let (of_periods, to_date) = (list(series), list(to_date));
     // A chart has one figure for each period; what a year to date adds up is no quarter.
-    let figures: Vec<Figure> = of_periods.iter().filter_map(|value| figure(value, splits)).collect();
-    let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == QUARTERLY { 3 } else { 12 }, &figures);
-    let ends_with = |value: &Json, other: &Json| last_day(value).is_some() && last_day(value) == last_day(other);
+    let figures: Vec<Figure> = of_periods
+        .iter()
+        .filter_map(|value| figure(value, splits))
+        .collect();
+    let chart = columns(
+        &format!("{} by fiscal period", words(metric)),
+        unit,
+        if period == QUARTERLY { 3 } else { 12 },
+        &figures,
+    );
+    let ends_with = |value: &Json, other: &Json| {
+        last_day(value).is_some() && last_day(value) == last_day(other)
+    };
     // A first quarter and a balance are in both answers.
-    let longer = to_date.iter().filter(|value| of_periods.iter().all(|other| other["provenance"]["record_id"] != value["provenance"]["record_id"]));
+    let longer = to_date.iter().filter(|value| {
+        of_periods
+            .iter()
+            .all(|other| other["provenance"]["record_id"] != value["provenance"]["record_id"])
+    });
     let mut rows: Vec<(&Json, Option<&str>)> = longer
-        .map(|value| match of_periods.iter().any(|other| ends_with(value, other)) {
-            true => (value, Some("year to date")),
-            false => (value, Some("published only as year to date")),
-        })
+        .map(
+            |value| match of_periods.iter().any(|other| ends_with(value, other)) {
+                true => (value, Some("year to date")),
+                false => (value, Some("published only as year to date")),
+            },
+        )
         .collect();
     rows.extend(of_periods.iter().map(|value| (value, None)));
     // Newest first, and the quarter before the year to date.
     rows.sort_by_key(|&(value, span)| (Reverse(last_day(value)), span.is_some()));
-    let rows: Vec<Value> = rows.into_iter().map(|(value, span)| context! { value, span }).collect();
+    let rows: Vec<Value> = rows
+        .into_iter()
+        .map(|(value, span)| context! { value, span })
+        .collect();
     context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, rows }
 }
 
 /// The last day of a figure's period.
 fn last_day(value: &Json) -> Option<&str> {
-    value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())
+    value["period_end"]
+        .as_str()
+        .or_else(|| value["as_of_date"].as_str())
 }
 
-/// For each stock split the last day on which a report is known to count shares as before it. A figure that was restated for a split bounds the split's day
-/// by its two reports, and figures whose bounds overlap are taken to be restated for one split.
+/// For each stock split the last day on which a report is known to count shares as before it. A
+/// figure that was restated for a split bounds the split's day by its two reports, and figures
+/// whose bounds overlap are taken to be restated for one split.
 fn splits<'j>(series: impl Iterator<Item = &'j Json>) -> Vec<&'j str> {
-    let values = series.flat_map(|of_metric| of_metric["values"].as_array().into_iter().flatten()).filter(|value| value["restatement_kind"] == "split");
-    let mut bounds: Vec<(&str, &str)> =
-        values.filter_map(|value| Some((value["filed_date"].as_str()?, value["first_reported"]["filed_date"].as_str()?))).collect();
+    let values = series
+        .flat_map(|of_metric| of_metric["values"].as_array().into_iter().flatten())
+        .filter(|value| value["restatement_kind"] == "split");
+    let mut bounds: Vec<(&str, &str)> = values
+        .filter_map(|value| {
+            Some((
+                value["filed_date"].as_str()?,
+                value["first_reported"]["filed_date"].as_str()?,
+            ))
+        })
+        .collect();
     bounds.sort_unstable();
     let mut found: Vec<(&str, &str)> = Vec::new();
     for (after, before) in bounds {
         match found.last_mut() {
-            Some((first_after, last_before)) if before < *first_after => *last_before = before.max(*last_before),
+            Some((first_after, last_before)) if before < *first_after => {
+                *last_before = before.max(*last_before)
+            }
             _ => found.push((after, before)),
         }
     }
@@ -97,26 +170,55 @@ fn figure(value: &Json, splits: &[&str]) -> Option<Figure> {
     let end = last_day(value)?;
     let mut numbers = end.split('-').map(str::parse::<i64>);
     let month = numbers.next()?.ok()? * 12 + numbers.next()?.ok()?;
-    let label = match (value["fiscal_year"].as_i64(), value["fiscal_period"].as_str().unwrap_or("FY")) {
+    let label = match (
+        value["fiscal_year"].as_i64(),
+        value["fiscal_period"].as_str().unwrap_or("FY"),
+    ) {
         (Some(year), "FY") => year.to_string(),
         (Some(year), quarter) => format!("{quarter} {year}"),
         (None, _) => end.to_owned(),
     };
     // A figure from before a split counts other shares: the table has it.
-    let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true && value["restatement_kind"] != "split");
-    let page = value["provenance"]["record_id"].as_str().map(|id| format!("/records/{}", segment(id)));
-    let counts_shares = value["unit"].as_str().is_some_and(|unit| unit.contains("shares"));
+    let first_reported = value["first_reported"]["value"]
+        .as_f64()
+        .filter(|_| value["is_restated"] == true && value["restatement_kind"] != "split");
+    let page = value["provenance"]["record_id"]
+        .as_str()
+        .map(|id| format!("/records/{}", segment(id)));
+    let counts_shares = value["unit"]
+        .as_str()
+        .is_some_and(|unit| unit.contains("shares"));
     let filed = value["filed_date"].as_str().filter(|_| counts_shares);
-    let splits = filed.map_or(0, |filed| splits.iter().filter(|before| filed > **before).count());
-    Some(Figure { month, label, value: value["value"].as_f64()?, first_reported, splits, page })
+    let splits = filed.map_or(0, |filed| {
+        splits.iter().filter(|before| filed > **before).count()
+    });
+    Some(Figure {
+        month,
+        label,
+        value: value["value"].as_f64()?,
+        first_reported,
+        splits,
+        page,
+    })
 }
 
 async fn statements(visit: &Visit<'_>) -> Result<Made> {
     let (cik, period) = (segment(visit.value("cik")), period(visit));
     let statement = visit.parameter("statement").unwrap_or("income");
-    let query = [("statement", Some(statement)), ("period", Some(period)), ("limit", Some("5")), ("cursor", visit.parameter("cursor"))];
-    let answer = visit.ask(target(&format!("/v1/financials/{cik}"), &query)).await?;
-    let periods: Vec<&Json> = answer["data"]["statements"].as_array().into_iter().flatten().collect();
+    let query = [
+        ("statement", Some(statement)),
+        ("period", Some(period)),
+        ("limit", Some("5")),
+        ("cursor", visit.parameter("cursor")),
+    ];
+    let answer = visit
+        .ask(target(&format!("/v1/financials/{cik}"), &query))
+        .await?;
+    let periods: Vec<&Json> = answer["data"]["statements"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
     let mut keys: Vec<&str> = Vec::new();
     let mut lines: BTreeMap<&str, Vec<&Json>> = BTreeMap::new();
     for (number, statement) in periods.iter().enumerate() {
@@ -138,7 +240,10 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
         context! { key, label => text("label"), unit => text("unit").unwrap_or_default(), has_cents, cells }
     });
     let rows: Vec<Value> = rows.collect();
-    let has_restated = lines.values().flatten().any(|line| line["is_restated"] == true);
+    let has_restated = lines
+        .values()
+        .flatten()
+        .any(|line| line["is_restated"] == true);
     let number = visit.value("cik").trim_start_matches('0');
     let context = context! {
         cik => number, name => answer["data"]["name"], statement, period, missing => missing_years(&periods), has_restated, rows, data => answer["data"],
@@ -149,35 +254,59 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
 
 /// Fiscal years between the first and the last period of which there is none.
 fn missing_years(periods: &[&Json]) -> Vec<i64> {
-    let years: BTreeSet<i64> = periods.iter().filter_map(|period| period["fiscal_year"].as_i64()).collect();
-    let (first, last) = (years.first().copied().unwrap_or_default(), years.last().copied().unwrap_or_default());
+    let years: BTreeSet<i64> = periods
+        .iter()
+        .filter_map(|period| period["fiscal_year"].as_i64())
+        .collect();
+    let (first, last) = (
+        years.first().copied().unwrap_or_default(),
+        years.last().copied().unwrap_or_default(),
+    );
     (first..last).filter(|year| !years.contains(year)).collect()
 }
 
 async fn filings(visit: &Visit<'_>) -> Result<Made> {
     let number = visit.value("cik").trim_start_matches('0').to_owned();
-    let query = [("cik", Some(number.as_str())), ("form", visit.parameter("form")), ("limit", Some("50")), ("cursor", visit.parameter("cursor"))];
-    let (company, answer) = (format!("/v1/sec/companies/{}", segment(&number)), target("/v1/filings/search", &query));
+    let query = [
+        ("cik", Some(number.as_str())),
+        ("form", visit.parameter("form")),
+        ("limit", Some("50")),
+        ("cursor", visit.parameter("cursor")),
+    ];
+    let (company, answer) = (
+        format!("/v1/sec/companies/{}", segment(&number)),
+        target("/v1/filings/search", &query),
+    );
     let (company, answer) = (visit.ask(company).await?, visit.ask(answer).await?);
-    let context =
-        context! { cik => number, company => company["data"], filings => answer["data"], form => visit.parameter("form"), page => answer["meta"]["page"] };
+    let context = context! { cik => number, company => company["data"], filings => answer["data"], form => visit.parameter("form"), page => answer["meta"]["page"] };
     Ok(Made::Page("filings.html", context))
 }
 
 /// A filing by its number alone: the search knows whose it is.
 async fn filing(visit: &Visit<'_>) -> Result<Made> {
     let accession = visit.value("accession");
-    let found = visit.ask(target("/v1/search", &[("q", Some(accession))])).await?;
-    let filing = found["data"]["results"].as_array().into_iter().flatten().find(|result| result["kind"] == "filing");
+    let found = visit
+        .ask(target("/v1/search", &[("q", Some(accession))]))
+        .await?;
+    let filing = found["data"]["results"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|result| result["kind"] == "filing");
     let record = filing.and_then(|filing| filing["record_id"].as_str());
     let Some(record) = record else {
         return Err(Problem::of_field(
             Code::NotFound,
             "accession",
-            format!("no filing is found here by the number `{accession}` alone; one that an agent filed is in the company's list of filings"),
+            format!(
+                "no filing is found here by the number `{accession}` alone; one that an agent filed is in the company's list of filings"
+            ),
         ));
     };
-    Ok(Made::Redirect(format!("/records/{}", segment(record)), None))
+    Ok(Made::Redirect(
+        format!("/records/{}", segment(record)),
+        None,
+    ))
 }
 
 #[cfg(test)]
@@ -190,7 +319,10 @@ mod tests {
     fn years_without_a_statement_are_named() {
         let period = |year: i64| json!({"fiscal_year": year});
         let periods = [period(2024), period(2023), period(2020)];
-        assert_eq!(missing_years(&periods.iter().collect::<Vec<_>>()), [2021, 2022]);
+        assert_eq!(
+            missing_years(&periods.iter().collect::<Vec<_>>()),
+            [2021, 2022]
+        );
         assert_eq!(missing_years(&[]), [0; 0]);
     }
 
@@ -198,7 +330,10 @@ mod tests {
     fn figures_of_before_a_split_are_not_drawn_beside_those_of_after() {
         let value = |kind: &str| json!({"period_end": "2012-09-29", "fiscal_year": 2012, "fiscal_period": "FY", "value": 6.31, "is_restated": true, "restatement_kind": kind, "first_reported": {"value": 44.15}});
         assert_eq!(figure(&value("split"), &[]).unwrap().first_reported, None);
-        assert_eq!(figure(&value("value"), &[]).unwrap().first_reported, Some(44.15));
+        assert_eq!(
+            figure(&value("value"), &[]).unwrap().first_reported,
+            Some(44.15)
+        );
     }
 
     #[test]

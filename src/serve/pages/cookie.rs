@@ -1,4 +1,5 @@
-//! Cookies and forms: the visitor's key in a cookie that scripts cannot read and other sites do not send, and forms that only our own pages can fill in.
+//! Cookies and forms: the visitor's key in a cookie that scripts cannot read and other sites do not
+//! send, and forms that only our own pages can fill in.
 
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
@@ -15,7 +16,9 @@ const TOKEN: &str = "token";
 
 /// The key that a browser sends.
 pub fn key(headers: &HeaderMap) -> Option<String> {
-    value(headers, KEY).filter(|key| !key.is_empty()).map(str::to_owned)
+    value(headers, KEY)
+        .filter(|key| !key.is_empty())
+        .map(str::to_owned)
 }
 
 /// A cookie that keeps a key until the browser is closed.
@@ -29,15 +32,26 @@ pub fn forgotten() -> String {
 }
 
 fn cookie(name: &str, value: &str, is_secure: bool) -> String {
-    format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{}", if is_secure { "; Secure" } else { "" })
+    format!(
+        "{name}={value}; Path=/; HttpOnly; SameSite=Strict{}",
+        if is_secure { "; Secure" } else { "" }
+    )
 }
 
 fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(';'));
-    cookies.filter_map(|cookie| cookie.trim().split_once('=')).find(|(known, _)| *known == name).map(|(_, value)| value)
+    let cookies = headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(';'));
+    cookies
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| value)
 }
 
-/// Makes and checks the tokens of forms: the digest of a secret of this process with a random number that the browser holds.
+/// Makes and checks the tokens of forms: the digest of a secret of this process with a random
+/// number that the browser holds.
 pub struct Forms {
     secret: [u8; 32],
 }
@@ -51,10 +65,14 @@ impl Forms {
 
     /// The token of a page's forms, and the cookie to set where the browser has none yet.
     pub fn token(&self, headers: &HeaderMap, is_secure: bool) -> (String, Option<String>) {
-        if let Some(known) = value(headers, FORM).filter(|known| known.len() == 32 && known.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        if let Some(known) = value(headers, FORM)
+            .filter(|known| known.len() == 32 && known.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        {
             return (self.digest(known), None);
         }
-        let Ok(number) = random::<16>() else { return (String::new(), None) };
+        let Ok(number) = random::<16>() else {
+            return (String::new(), None);
+        };
         let number: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
         (self.digest(&number), Some(cookie(FORM, &number, is_secure)))
     }
@@ -67,16 +85,30 @@ impl Forms {
     }
 }
 
-/// Refuses a form before it is read: one that comes from another site, as a browser says, or from nobody who was shown one of our pages.
+/// Refuses a form before it is read: one that comes from another site, as a browser says, or from
+/// nobody who was shown one of our pages.
 ///
 /// # Errors
 /// `insufficient_permission`.
 pub fn check_sender(headers: &HeaderMap) -> Result<()> {
-    let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
-    let is_cross_site = text("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"));
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value: &axum::http::HeaderValue| value.to_str().ok())
+    };
+    let is_cross_site =
+        text("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"));
     let host = text("host").unwrap_or_default();
-    let is_other = text("origin").is_some_and(|origin| origin.split_once("://").is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host)));
-    if is_cross_site || is_other || value(headers, FORM).is_none() { Err(refused()) } else { Ok(()) }
+    let is_other = text("origin").is_some_and(|origin| {
+        origin
+            .split_once("://")
+            .is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host))
+    });
+    if is_cross_site || is_other || value(headers, FORM).is_none() {
+        Err(refused())
+    } else {
+        Ok(())
+    }
 }
 
 /// The fields of a form that has the token of the visitor's pages.
@@ -85,7 +117,11 @@ pub fn check_sender(headers: &HeaderMap) -> Result<()> {
 /// `insufficient_permission`, when it has another.
 pub fn form(bytes: &[u8], token: &str) -> Result<Vec<(String, String)>> {
     let form = pairs(&String::from_utf8_lossy(bytes));
-    let sent = form.iter().find(|(name, _)| name == TOKEN).map(|(_, value)| value.as_str()).unwrap_or_default();
+    let sent = form
+        .iter()
+        .find(|(name, _)| name == TOKEN)
+        .map(|(_, value)| value.as_str())
+        .unwrap_or_default();
     if token.is_empty() || !bool::from(sent.as_bytes().ct_eq(token.as_bytes())) {
         return Err(refused());
     }
@@ -101,7 +137,8 @@ fn refused() -> Problem {
 
 fn random<const N: usize>() -> pubdata_core::error::Result<[u8; N]> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
     Ok(bytes)
 }
 
@@ -111,7 +148,15 @@ mod tests {
     use axum::http::HeaderValue;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (axum::http::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| {
+                (
+                    axum::http::HeaderName::from_static(name),
+                    HeaderValue::from_str(value).unwrap(),
+                )
+            })
+            .collect()
     }
 
     #[test]
@@ -120,27 +165,68 @@ mod tests {
         let (token, cookie) = forms.token(&HeaderMap::new(), false);
         let cookie = cookie.unwrap();
         let cookie = cookie.split(';').next().unwrap();
-        let read = |headers: &HeaderMap, text: &str| check_sender(headers).and_then(|()| form(format!("a=1&token={text}").as_bytes(), &token));
-        let known = headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "http://localhost:8080")]);
+        let read = |headers: &HeaderMap, text: &str| {
+            check_sender(headers)
+                .and_then(|()| form(format!("a=1&token={text}").as_bytes(), &token))
+        };
+        let known = headers(&[
+            ("cookie", cookie),
+            ("host", "localhost:8080"),
+            ("origin", "http://localhost:8080"),
+        ]);
         assert_eq!(forms.token(&known, false), (token.clone(), None));
-        assert_eq!(read(&known, &token).unwrap()[0], ("a".to_owned(), "1".to_owned()));
+        assert_eq!(
+            read(&known, &token).unwrap()[0],
+            ("a".to_owned(), "1".to_owned())
+        );
         for (headers, text) in [
             (known.clone(), "other"),
             (known.clone(), ""),
             (headers(&[("host", "localhost:8080")]), token.as_str()),
-            (headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "http://evil.example")]), &token),
-            (headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "null")]), &token),
-            (headers(&[("cookie", cookie), ("sec-fetch-site", "cross-site")]), &token),
+            (
+                headers(&[
+                    ("cookie", cookie),
+                    ("host", "localhost:8080"),
+                    ("origin", "http://evil.example"),
+                ]),
+                &token,
+            ),
+            (
+                headers(&[
+                    ("cookie", cookie),
+                    ("host", "localhost:8080"),
+                    ("origin", "null"),
+                ]),
+                &token,
+            ),
+            (
+                headers(&[("cookie", cookie), ("sec-fetch-site", "cross-site")]),
+                &token,
+            ),
         ] {
-            assert_eq!(read(&headers, text).unwrap_err().code, Code::InsufficientPermission, "{headers:?} {text}");
+            assert_eq!(
+                read(&headers, text).unwrap_err().code,
+                Code::InsufficientPermission,
+                "{headers:?} {text}"
+            );
         }
-        assert_eq!(form(b"a=1&token=", "").unwrap_err().code, Code::InsufficientPermission, "no random number is no token");
+        assert_eq!(
+            form(b"a=1&token=", "").unwrap_err().code,
+            Code::InsufficientPermission,
+            "no random number is no token"
+        );
     }
 
     #[test]
     fn keys_are_read_from_cookies_and_kept_from_scripts() {
-        assert_eq!(key(&headers(&[("cookie", "a=b; pubdata_key=pd_x; c=d")])).as_deref(), Some("pd_x"));
+        assert_eq!(
+            key(&headers(&[("cookie", "a=b; pubdata_key=pd_x; c=d")])).as_deref(),
+            Some("pd_x")
+        );
         assert_eq!(key(&headers(&[("cookie", "pubdata_key=")])), None);
-        assert_eq!(kept("pd_x", true), "pubdata_key=pd_x; Path=/; HttpOnly; SameSite=Strict; Secure");
+        assert_eq!(
+            kept("pd_x", true),
+            "pubdata_key=pd_x; Path=/; HttpOnly; SameSite=Strict; Secure"
+        );
     }
 }

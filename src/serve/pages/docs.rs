@@ -1,5 +1,5 @@
-//! The documentation of the API, made of the OpenAPI document and the guides: a page for each endpoint with its parameters, a real answer, code, and a form
-//! to try it.
+//! The documentation of the API, made of the OpenAPI document and the guides: a page for each
+//! endpoint with its parameters, a real answer, code, and a form to try it.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,22 @@ use super::{Made, Page};
 use crate::http::problem::{CODES, Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[
-    Page { path: "/docs", make: |visit| index(visit).boxed() },
-    Page { path: "/docs/problems", make: |visit| problems(visit).boxed() },
-    Page { path: "/docs/guides/{guide}", make: |visit| guide(visit).boxed() },
-    Page { path: "/docs/{operation}", make: |visit| operation(visit).boxed() },
+    Page {
+        path: "/docs",
+        make: |visit| index(visit).boxed(),
+    },
+    Page {
+        path: "/docs/problems",
+        make: |visit| problems(visit).boxed(),
+    },
+    Page {
+        path: "/docs/guides/{guide}",
+        make: |visit| guide(visit).boxed(),
+    },
+    Page {
+        path: "/docs/{operation}",
+        make: |visit| operation(visit).boxed(),
+    },
 ];
 
 /// The longest example that a page shows as a whole.
@@ -51,7 +63,13 @@ impl Operation<'_> {
 
 fn operations(document: &Json) -> impl Iterator<Item = Operation<'_>> {
     let paths = document["paths"].as_object().into_iter().flatten();
-    paths.flat_map(|(path, methods)| methods.as_object().into_iter().flatten().map(move |(method, of)| Operation { method, path, of }))
+    paths.flat_map(|(path, methods)| {
+        methods
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(method, of)| Operation { method, path, of })
+    })
 }
 
 /// Guides by name, each with its title.
@@ -60,7 +78,11 @@ fn guides() -> Vec<(String, String)> {
         .filter_map(|file| {
             let name = file.strip_suffix(".md")?.to_owned();
             let text = Guides::get(&file)?;
-            let title = std::str::from_utf8(&text.data).ok()?.lines().find_map(|line| line.strip_prefix("# "))?.to_owned();
+            let title = std::str::from_utf8(&text.data)
+                .ok()?
+                .lines()
+                .find_map(|line| line.strip_prefix("# "))?
+                .to_owned();
             Some((name, title))
         })
         .collect();
@@ -72,77 +94,172 @@ fn guides() -> Vec<(String, String)> {
 /// Tags in the document's order, each with its operations of which a text is part.
 fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
     let document = &**visit.pages.openapi;
-    // The socket is no operation of the document: it stands under the heading of the search for filings.
-    let tag = operations(document).find(|operation| operation.id() == "searchFilings").map(|operation| operation.of["tags"][0].clone());
+    // The socket is no operation of the document: it stands under the heading of the search for
+    // filings.
+    let tag = operations(document)
+        .find(|operation| operation.id() == "searchFilings")
+        .map(|operation| operation.of["tags"][0].clone());
     let stream = json!({"operationId": "guides/streams", "tags": [tag], "summary": "New filings over a WebSocket"});
-    let stream = Operation { method: "ws", path: "/v1/stream", of: &stream };
+    let stream = Operation {
+        method: "ws",
+        path: "/v1/stream",
+        of: &stream,
+    };
     let text_of = |operation: Operation<'_>| {
-        let text = format!("{}\n{}\n{}", operation.path, operation.of, members(document, &operation));
+        let text = format!(
+            "{}\n{}\n{}",
+            operation.path,
+            operation.of,
+            members(document, &operation)
+        );
         (operation.id().to_owned(), text.to_lowercase())
     };
-    let searched = || visit.pages.searched.get_or_init(|| operations(document).chain([stream]).map(text_of).collect());
-    let is_wanted = |operation: &Operation<'_>| wanted.is_empty() || searched().get(operation.id()).is_some_and(|text| text.contains(wanted));
+    let searched = || {
+        visit
+            .pages
+            .searched
+            .get_or_init(|| operations(document).chain([stream]).map(text_of).collect())
+    };
+    let is_wanted = |operation: &Operation<'_>| {
+        wanted.is_empty()
+            || searched()
+                .get(operation.id())
+                .is_some_and(|text| text.contains(wanted))
+    };
     let mut by_tag: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for operation in operations(document).chain([stream]).filter(is_wanted) {
-        by_tag.entry(operation.tag().to_owned()).or_default().push(operation.shown());
+        by_tag
+            .entry(operation.tag().to_owned())
+            .or_default()
+            .push(operation.shown());
     }
-    let order: Vec<&str> = document["tags"].as_array().into_iter().flatten().filter_map(|tag| tag["name"].as_str()).collect();
+    let order: Vec<&str> = document["tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|tag| tag["name"].as_str())
+        .collect();
     let mut tags: Vec<(String, Vec<Value>)> = by_tag.into_iter().collect();
-    tags.sort_by_key(|(tag, _)| order.iter().position(|known| known == tag).unwrap_or(order.len()));
-    let about = |tag: &str| document["tags"].as_array().into_iter().flatten().find(|known| known["name"] == tag).map(|known| known["description"].clone());
-    tags.into_iter().map(|(tag, operations)| context! { about => about(&tag), tag, operations }).collect()
+    tags.sort_by_key(|(tag, _)| {
+        order
+            .iter()
+            .position(|known| known == tag)
+            .unwrap_or(order.len())
+    });
+    let about = |tag: &str| {
+        document["tags"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|known| known["name"] == tag)
+            .map(|known| known["description"].clone())
+    };
+    tags.into_iter()
+        .map(|(tag, operations)| context! { about => about(&tag), tag, operations })
+        .collect()
 }
 
 /// Names, texts and values of all that an operation answers and takes, as one text.
 fn members(document: &Json, operation: &Operation<'_>) -> String {
-    let parts = ["/responses/200/content/application~1json/schema", "/requestBody/content/application~1json/schema"];
-    let listed = parts.iter().filter_map(|part| operation.of.pointer(part)).flat_map(|schema| fields(document, schema));
+    let parts = [
+        "/responses/200/content/application~1json/schema",
+        "/requestBody/content/application~1json/schema",
+    ];
+    let listed = parts
+        .iter()
+        .filter_map(|part| operation.of.pointer(part))
+        .flat_map(|schema| fields(document, schema));
     let parameters = operation.of["parameters"].as_array().into_iter().flatten();
-    let choices = parameters.flat_map(|parameter| choices(document, resolved(document, &parameter["schema"])));
-    listed.map(|field| field.to_string()).chain(choices).collect::<Vec<_>>().join("\n")
+    let choices = parameters
+        .flat_map(|parameter| choices(document, resolved(document, &parameter["schema"])));
+    listed
+        .map(|field| field.to_string())
+        .chain(choices)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Guides of which a text is part.
 fn guides_with(wanted: &str) -> Vec<Value> {
-    let has = |name: &str| Guides::get(&format!("{name}.md")).is_some_and(|text| String::from_utf8_lossy(&text.data).to_lowercase().contains(wanted));
-    guides().into_iter().filter(|(name, _)| has(name)).map(|(name, title)| context! { name, title }).collect()
+    let has = |name: &str| {
+        Guides::get(&format!("{name}.md")).is_some_and(|text| {
+            String::from_utf8_lossy(&text.data)
+                .to_lowercase()
+                .contains(wanted)
+        })
+    };
+    guides()
+        .into_iter()
+        .filter(|(name, _)| has(name))
+        .map(|(name, title)| context! { name, title })
+        .collect()
 }
 
 fn listed_guides() -> Vec<Value> {
-    guides().into_iter().map(|(name, title)| context! { name, title }).collect()
+    guides()
+        .into_iter()
+        .map(|(name, title)| context! { name, title })
+        .collect()
 }
 
 async fn index(visit: &Visit<'_>) -> Result<Made> {
     let wanted = visit.parameter("find").unwrap_or_default().to_lowercase();
     let description = visit.pages.openapi["info"]["description"].clone();
-    let found_guides = if wanted.is_empty() { Vec::new() } else { guides_with(&wanted) };
-    Ok(Made::Page("docs.html", context! { tags => contents(visit, &wanted), guides => listed_guides(), found_guides, wanted, description }))
+    let found_guides = if wanted.is_empty() {
+        Vec::new()
+    } else {
+        guides_with(&wanted)
+    };
+    Ok(Made::Page(
+        "docs.html",
+        context! { tags => contents(visit, &wanted), guides => listed_guides(), found_guides, wanted, description },
+    ))
 }
 
 async fn problems(visit: &Visit<'_>) -> Result<Made> {
     let codes: Vec<Value> =
         CODES.iter().map(|code| context! { name => code.name, status => code.status, title => code.title, advice => code.advice }).collect();
-    Ok(Made::Page("docs_problems.html", context! { codes, tags => contents(visit, ""), guides => listed_guides() }))
+    Ok(Made::Page(
+        "docs_problems.html",
+        context! { codes, tags => contents(visit, ""), guides => listed_guides() },
+    ))
 }
 
 async fn guide(visit: &Visit<'_>) -> Result<Made> {
     let name = visit.value("guide");
     let known = guides().into_iter().find(|(known, _)| known == name);
-    let text = known.as_ref().and_then(|(name, _)| Guides::get(&format!("{name}.md")));
+    let text = known
+        .as_ref()
+        .and_then(|(name, _)| Guides::get(&format!("{name}.md")));
     let (Some((_, title)), Some(text)) = (known, text) else {
-        return Err(Problem::of_field(Code::NotFound, "guide", format!("there is no guide `{name}`; /docs lists them")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "guide",
+            format!("there is no guide `{name}`; /docs lists them"),
+        ));
     };
     // Guides name each other as files, which pages are not.
     let body = String::from_utf8_lossy(&text.data).replace(".md)", ")");
-    Ok(Made::Page("docs_guide.html", context! { title, body, tags => contents(visit, ""), guides => listed_guides() }))
+    Ok(Made::Page(
+        "docs_guide.html",
+        context! { title, body, tags => contents(visit, ""), guides => listed_guides() },
+    ))
 }
 
 async fn operation(visit: &Visit<'_>) -> Result<Made> {
     let (document, id) = (&**visit.pages.openapi, visit.value("operation"));
     let Some(operation) = operations(document).find(|operation| operation.id() == id) else {
-        return Err(Problem::of_field(Code::NotFound, "operation", format!("the API has no operation `{id}`; /docs lists them")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "operation",
+            format!("the API has no operation `{id}`; /docs lists them"),
+        ));
     };
-    let parameters = operation.of["parameters"].as_array().into_iter().flatten().map(|parameter| resolved(document, parameter));
+    let parameters = operation.of["parameters"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|parameter| resolved(document, parameter));
     let parameters: Vec<Value> = parameters
         .map(|parameter| {
             let schema = resolved(document, &parameter["schema"]);
@@ -167,20 +284,38 @@ async fn operation(visit: &Visit<'_>) -> Result<Made> {
 
 /// A part of the document, through its reference where it is one.
 fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
-    part["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?)).unwrap_or(part)
+    part["$ref"]
+        .as_str()
+        .and_then(|reference| document.pointer(reference.strip_prefix('#')?))
+        .unwrap_or(part)
 }
 
-/// The variant of a schema that has members, else its first one; the schema itself where it has no variants.
+/// The variant of a schema that has members, else its first one; the schema itself where it has no
+/// variants.
 fn main_variant<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
-    let variants: Vec<&Json> = schema["anyOf"].as_array().into_iter().flatten().map(|variant| resolved(document, variant)).collect();
-    variants.iter().find(|variant| variant["properties"].is_object()).or(variants.first()).copied().unwrap_or(schema)
+    let variants: Vec<&Json> = schema["anyOf"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|variant| resolved(document, variant))
+        .collect();
+    variants
+        .iter()
+        .find(|variant| variant["properties"].is_object())
+        .or(variants.first())
+        .copied()
+        .unwrap_or(schema)
 }
 
 /// What a schema allows, in words.
 fn kind(document: &Json, schema: &Json) -> String {
     let schema = resolved(document, schema);
     if let Some(variants) = schema["anyOf"].as_array() {
-        return variants.iter().map(|variant| kind(document, variant)).collect::<Vec<_>>().join(" or ");
+        return variants
+            .iter()
+            .map(|variant| kind(document, variant))
+            .collect::<Vec<_>>()
+            .join(" or ");
     }
     let names = match &schema["type"] {
         Json::String(name) => vec![name.as_str()],
@@ -190,7 +325,11 @@ fn kind(document: &Json, schema: &Json) -> String {
     let mut text = names.join(" or ");
     if names.first() == Some(&"array") {
         let items = kind(document, &schema["items"]);
-        let items = if items.contains(" or ") { format!("({items})") } else { items };
+        let items = if items.contains(" or ") {
+            format!("({items})")
+        } else {
+            items
+        };
         text = text.replacen("array", &format!("list of {items}"), 1);
     }
     if let (Some(low), Some(high)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
@@ -204,38 +343,73 @@ fn kind(document: &Json, schema: &Json) -> String {
 
 fn choices(document: &Json, schema: &Json) -> Vec<String> {
     let items = resolved(document, &schema["items"]);
-    let values = schema["enum"].as_array().or_else(|| items["enum"].as_array());
-    values.into_iter().flatten().filter_map(|value| value.as_str().map(str::to_owned)).collect()
+    let values = schema["enum"]
+        .as_array()
+        .or_else(|| items["enum"].as_array());
+    values
+        .into_iter()
+        .flatten()
+        .filter_map(|value| value.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// How deep members of members are listed.
 const MAX_DEPTH: usize = 6;
 
-/// Members of an answer's data or of a request's body, each followed by its own members; those of the records where it is a list.
+/// Members of an answer's data or of a request's body, each followed by its own members; those of
+/// the records where it is a list.
 fn fields(document: &Json, schema: &Json) -> Vec<Value> {
     let mut found = Vec::new();
     add_fields(document, schema, ("", 0), &mut found);
     found
 }
 
-fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), found: &mut Vec<Value>) {
+fn add_fields(
+    document: &Json,
+    schema: &Json,
+    (above, depth): (&str, usize),
+    found: &mut Vec<Value>,
+) {
     let schema = main_variant(document, resolved(document, schema));
-    let within = |end: &str| if above.is_empty() { String::new() } else { format!("{above}{end}") };
+    let within = |end: &str| {
+        if above.is_empty() {
+            String::new()
+        } else {
+            format!("{above}{end}")
+        }
+    };
     if schema["items"].is_object() {
         add_fields(document, &schema["items"], (&within("[]"), depth), found);
     }
     if schema["additionalProperties"].is_object() {
-        add_fields(document, &schema["additionalProperties"], (&within(".*"), depth), found);
+        add_fields(
+            document,
+            &schema["additionalProperties"],
+            (&within(".*"), depth),
+            found,
+        );
     }
     let required = required(schema);
-    let mut members: Vec<(&String, &Json)> = schema["properties"].as_object().into_iter().flatten().filter(|_| depth < MAX_DEPTH).collect();
+    let mut members: Vec<(&String, &Json)> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|_| depth < MAX_DEPTH)
+        .collect();
     members.sort_by_key(|(name, _)| position(&required, name));
     for (own, member) in members {
         let name = within(".") + own;
         let of_member = resolved(document, member);
         // A member may say more than what it is made of.
-        let description = if member["description"].is_string() { &member["description"] } else { &main_variant(document, of_member)["description"] };
-        let (kind, choices) = (kind(document, of_member), choices(document, main_variant(document, of_member)));
+        let description = if member["description"].is_string() {
+            &member["description"]
+        } else {
+            &main_variant(document, of_member)["description"]
+        };
+        let (kind, choices) = (
+            kind(document, of_member),
+            choices(document, main_variant(document, of_member)),
+        );
         found.push(context! { name, kind, description, is_required => required.contains(&own.as_str()), default => member["default"], choices });
         add_fields(document, member, (&name, depth + 1), found);
     }
@@ -243,15 +417,24 @@ fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), fou
 
 /// Members that are always there, in the order of answers.
 fn required(schema: &Json) -> Vec<&str> {
-    schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
+    schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect()
 }
 
 /// Where a member stands among those that are always there; any other behind them.
 fn position(required: &[&str], name: &str) -> usize {
-    required.iter().position(|known| *known == name).unwrap_or(required.len())
+    required
+        .iter()
+        .position(|known| *known == name)
+        .unwrap_or(required.len())
 }
 
-/// A value as JSON on several lines, with members in the order in which the schema requires them: the document keeps them by name.
+/// A value as JSON on several lines, with members in the order in which the schema requires them:
+/// the document keeps them by name.
 fn in_order(document: &Json, schema: &Json, value: &Json) -> String {
     let mut text = String::new();
     write_in_order(document, schema, value, 0, &mut text);
@@ -269,7 +452,9 @@ fn write_in_order(document: &Json, schema: &Json, value: &Json, depth: usize, te
             for (number, (name, member)) in members.into_iter().enumerate() {
                 text.push_str(if number == 0 { "{" } else { "," });
                 text.push_str(&format!("{}{}: ", line(depth + 1), json!(name)));
-                let of_member = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
+                let of_member = schema["properties"]
+                    .get(name)
+                    .unwrap_or(&schema["additionalProperties"]);
                 write_in_order(document, of_member, member, depth + 1, text);
             }
             text.push_str(&format!("{}}}", line(depth)));
@@ -293,7 +478,10 @@ fn cut(document: &Json, schema: &Json, example: &Json) -> (Option<String>, bool)
     }
     let text = in_order(document, schema, example);
     match text.char_indices().nth(MAX_EXAMPLE) {
-        Some((end, _)) => (Some(text[..text[..end].rfind('\n').unwrap_or(end)].to_owned()), true),
+        Some((end, _)) => (
+            Some(text[..text[..end].rfind('\n').unwrap_or(end)].to_owned()),
+            true,
+        ),
         None => (Some(text), false),
     }
 }

@@ -1,5 +1,6 @@
-//! What a person sees: pages made of the answers of `/v1`, which are asked for within the server. A page shows nothing that the API does not say, needs
-//! no script to be read, and nothing from another host ([decision 28](../../../docs/decisions/0028-pages.md)).
+//! What a person sees: pages made of the answers of `/v1`, which are asked for within the server. A
+//! page shows nothing that the API does not say, needs no script to be read, and nothing from
+//! another host ([decision 28](../../../docs/decisions/0028-pages.md)).
 
 mod bulk;
 mod chart;
@@ -74,8 +75,18 @@ pub enum Made {
 }
 
 /// All pages.
-static PAGES: &[&[Page]] =
-    &[start::PAGES, place::PAGES, company::PAGES, registry::PAGES, sales_tax::PAGES, record::PAGES, bulk::PAGES, status::PAGES, docs::PAGES, keys::PAGES];
+static PAGES: &[&[Page]] = &[
+    start::PAGES,
+    place::PAGES,
+    company::PAGES,
+    registry::PAGES,
+    sales_tax::PAGES,
+    record::PAGES,
+    bulk::PAGES,
+    status::PAGES,
+    docs::PAGES,
+    keys::PAGES,
+];
 
 /// What a page without a visitor needs to know of the browser.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,14 +113,26 @@ impl Pages {
     ///
     /// # Errors
     /// `Config`, when a template of the operator's folder has a mistake.
-    pub fn new(service: Arc<Service>, paths: Arc<Paths>, openapi: Arc<Later<serde_json::Value>>) -> pubdata_core::error::Result<Self> {
+    pub fn new(
+        service: Arc<Service>,
+        paths: Arc<Paths>,
+        openapi: Arc<Later<serde_json::Value>>,
+    ) -> pubdata_core::error::Result<Self> {
         let templates = templates::environment(service.settings.templates.as_deref())?;
-        let document = |content_type, text: &'static str| Arc::new(Document::new(content_type, Bytes::from_static(text.as_bytes())));
+        let document = |content_type, text: &'static str| {
+            Arc::new(Document::new(
+                content_type,
+                Bytes::from_static(text.as_bytes()),
+            ))
+        };
         Ok(Self {
             templates,
             forms: Forms::new()?,
             style: document("text/css; charset=utf-8", include_str!("assets/pages.css")),
-            script: document("text/javascript; charset=utf-8", include_str!("assets/pages.js")),
+            script: document(
+                "text/javascript; charset=utf-8",
+                include_str!("assets/pages.js"),
+            ),
             openapi,
             searched: OnceLock::new(),
             service,
@@ -120,8 +143,18 @@ impl Pages {
     /// The routes of all pages; none where they are switched off.
     pub fn router(self: &Arc<Self>) -> Router {
         let mut router = Router::new();
-        for page in PAGES.iter().copied().flatten().filter(|_| self.service.settings.pages != Who::Off) {
-            router = router.route(page.path, any(move |pages: State<Arc<Self>>, id, values, request| answer(page, pages, id, values, request)));
+        for page in PAGES
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|_| self.service.settings.pages != Who::Off)
+        {
+            router = router.route(
+                page.path,
+                any(move |pages: State<Arc<Self>>, id, values, request| {
+                    answer(page, pages, id, values, request)
+                }),
+            );
         }
         router.with_state(self.clone())
     }
@@ -131,25 +164,37 @@ impl Pages {
         if self.service.settings.pages == Who::Off {
             return Router::new();
         }
-        Router::new().route("/assets/pages.css", get(style)).route("/assets/pages.js", get(script)).with_state(self.clone())
+        Router::new()
+            .route("/assets/pages.css", get(style))
+            .route("/assets/pages.js", get(script))
+            .with_state(self.clone())
     }
 
-    /// A page for a browser that opened an address of the API without a valid key; none where there are no pages.
+    /// A page for a browser that opened an address of the API without a valid key; none where there
+    /// are no pages.
     pub fn explanation(&self, path: &str) -> Option<Response> {
-        let detail = "This address answers programs that send an API key, and this browser sent none.";
+        let detail =
+            "This address answers programs that send an API key, and this browser sent none.";
         let problem = Problem::new(Code::MissingApiKey, detail);
-        (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, Browser::default()))
+        (self.service.settings.pages != Who::Off)
+            .then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
-    /// A page for a browser that opened an address with nothing at it; none where there are no pages.
+    /// A page for a browser that opened an address with nothing at it; none where there are no
+    /// pages.
     pub fn missing(&self, path: &str) -> Option<Response> {
         let problem = Problem::new(Code::RouteNotFound, "There is no page at this address.");
-        (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, Browser::default()))
+        (self.service.settings.pages != Who::Off)
+            .then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
     fn problem_page(&self, problem: &Problem, path: &str, browser: Browser<'_>) -> Response {
         let status = problem.code.status();
-        let title = if problem.code == Code::RouteNotFound { "Page not found" } else { problem.code.title() };
+        let title = if problem.code == Code::RouteNotFound {
+            "Page not found"
+        } else {
+            problem.code.title()
+        };
         let candidates = Value::from(Serde(&problem.candidates));
         let context = context! {
             status => status.as_u16(), code => problem.code.name(), title, advice => problem.code.advice(),
@@ -162,13 +207,27 @@ impl Pages {
             Err(problem) => page_response(StatusCode::INTERNAL_SERVER_ERROR, problem.detail),
         };
         if let Some(seconds) = problem.retry_after {
-            insert(response.headers_mut(), header::RETRY_AFTER, &seconds.to_string());
+            insert(
+                response.headers_mut(),
+                header::RETRY_AFTER,
+                &seconds.to_string(),
+            );
         }
         response
     }
 
-    fn shared(&self, path: &str, told: &Told, browser: Browser<'_>, release: Option<&Release>, search: &str) -> Value {
-        let Browser { form_token, is_keyed } = browser;
+    fn shared(
+        &self,
+        path: &str,
+        told: &Told,
+        browser: Browser<'_>,
+        release: Option<&Release>,
+        search: &str,
+    ) -> Value {
+        let Browser {
+            form_token,
+            is_keyed,
+        } = browser;
         context! {
             path, form_token, is_keyed, search, requests => Value::from(Serde(&told.requests)), base_url => self.service.settings.own_url(),
             notices => told.notices.iter().map(|(code, message)| context! { code, message }).collect::<Vec<_>>(),
@@ -179,20 +238,37 @@ impl Pages {
     }
 
     fn render(&self, template: &str, context: Value) -> Result<String> {
-        let template = self.templates.get_template(template).map_err(|error| Problem::internal(&error))?;
-        template.render(context).map_err(|error| Problem::internal(&format!("{error:#}")))
+        let template = self
+            .templates
+            .get_template(template)
+            .map_err(|error| Problem::internal(&error))?;
+        template
+            .render(context)
+            .map_err(|error| Problem::internal(&format!("{error:#}")))
     }
 
     /// Finds the visitor by the cookie; without a key, who may see what public pages show.
     fn visitor(&self, parts: &Parts, metered: &Metered) -> Result<Visitor> {
         if cookie::key(&parts.headers).is_some() {
-            return Ok(Visitor { client: metered.known.clone()?, is_keyed: true });
+            return Ok(Visitor {
+                client: metered.known.clone()?,
+                is_keyed: true,
+            });
         }
         if self.service.settings.pages == Who::Keyed {
-            return Err(Problem::new(Code::MissingApiKey, "the pages of this server are for holders of an API key: enter yours"));
+            return Err(Problem::new(
+                Code::MissingApiKey,
+                "the pages of this server are for holders of an API key: enter yours",
+            ));
         }
         let scopes = vec![Scope::General, Scope::Geo, Scope::Sec];
-        Ok(Visitor { client: Arc::new(Client { scopes, ..(*metered.client).clone() }), is_keyed: false })
+        Ok(Visitor {
+            client: Arc::new(Client {
+                scopes,
+                ..(*metered.client).clone()
+            }),
+            is_keyed: false,
+        })
     }
 }
 
@@ -201,15 +277,26 @@ pub fn pays(headers: &HeaderMap) -> Pays {
     Pays::Visitor(cookie::key(headers))
 }
 
-/// Who pays for a request of the API: the holder of the key in the cookie where a browser follows a link or opens an address, which sends no header with a
-/// key. What scripts and other sites send has to bring a key.
+/// Who pays for a request of the API: the holder of the key in the cookie where a browser follows a
+/// link or opens an address, which sends no header with a key. What scripts and other sites send
+/// has to bring a key.
 pub fn pays_for_api(request: &Request) -> Pays {
     let headers = request.headers();
-    let is = |name: &str, values: &[&str]| headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|value| values.contains(&value));
-    let is_opened = is("sec-fetch-mode", &["navigate"]) && is("sec-fetch-site", &["same-origin", "none"]);
+    let is = |name: &str, values: &[&str]| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|value| values.contains(&value))
+    };
+    let is_opened =
+        is("sec-fetch-mode", &["navigate"]) && is("sec-fetch-site", &["same-origin", "none"]);
     let has_key = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
     match cookie::key(headers) {
-        Some(key) if is_opened && !has_key && matches!(*request.method(), Method::GET | Method::HEAD) => Pays::Visitor(Some(key)),
+        Some(key)
+            if is_opened && !has_key && matches!(*request.method(), Method::GET | Method::HEAD) =>
+        {
+            Pays::Visitor(Some(key))
+        }
         _ => Pays::Caller,
     }
 }
@@ -233,7 +320,12 @@ async fn answer(
     let path = parts.uri.path().to_owned();
     let (form_token, new_cookie) = pages.forms.token(&parts.headers, is_secure(&pages.service));
     let is_keyed = cookie::key(&parts.headers).is_some();
-    let values = values.map_err(|_| Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8"));
+    let values = values.map_err(|_| {
+        Problem::new(
+            Code::InvalidParameter,
+            "the path is not percent-encoded UTF-8",
+        )
+    });
     let made = match values {
         _ if !metered.allowance.is_allowed => Err(metered.allowance.refusal()),
         Ok(values) => made(page, &pages, &metered, &values, &parts, body, &form_token).await,
@@ -242,12 +334,21 @@ async fn answer(
     let mut response = match made {
         Ok(Answered::Page(text, cookie)) => {
             let mut response = with_tag(&parts.headers, page_response(StatusCode::OK, text)).await;
-            cookie.iter().for_each(|cookie| append_cookie(response.headers_mut(), cookie));
+            cookie
+                .iter()
+                .for_each(|cookie| append_cookie(response.headers_mut(), cookie));
             response
         }
         Ok(Answered::Redirect(to, cookie)) => redirect(&to, cookie.as_deref()),
         Err(problem) => {
-            let mut response = pages.problem_page(&problem, &path, Browser { form_token: &form_token, is_keyed });
+            let mut response = pages.problem_page(
+                &problem,
+                &path,
+                Browser {
+                    form_token: &form_token,
+                    is_keyed,
+                },
+            );
             if problem.code == Code::InvalidApiKey {
                 // A key that was revoked would be refused on every page.
                 append_cookie(response.headers_mut(), &cookie::forgotten());
@@ -260,7 +361,9 @@ async fn answer(
     }
     if page.path == FORMS {
         // New keys and tokens of invitations stand there.
-        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+            .headers_mut()
+            .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
 }
@@ -282,24 +385,41 @@ async fn made(
     let is_form = page.path == FORMS && parts.method == Method::POST;
     let visitor = match pages.visitor(parts, metered) {
         // Whoever enters a key, or comes with an invitation, has none yet that would let them in.
-        Err(_) if is_form || page.path == FORMS && cookie::key(&parts.headers).is_none() => Visitor { client: metered.client.clone(), is_keyed: false },
+        Err(_) if is_form || page.path == FORMS && cookie::key(&parts.headers).is_none() => {
+            Visitor {
+                client: metered.client.clone(),
+                is_keyed: false,
+            }
+        }
         outcome => outcome?,
     };
     let form = match parts.method {
         Method::GET | Method::HEAD => Vec::new(),
         Method::POST if is_form => {
             cookie::check_sender(&parts.headers)?;
-            let bytes = receive(&pages.service, &metered.client, parts, body, MAX_FORM_BYTES).await?;
+            let bytes =
+                receive(&pages.service, &metered.client, parts, body, MAX_FORM_BYTES).await?;
             cookie::form(&bytes, form_token)?
         }
         _ => {
-            let allow = if page.path == FORMS { "GET, HEAD, POST" } else { "GET, HEAD" };
-            let detail = format!("a page is read with GET, and a form of one sent to {FORMS} with POST");
-            return Err(Problem { allow: Some(allow.to_owned()), ..Problem::new(Code::MethodNotAllowed, detail) });
+            let allow = if page.path == FORMS {
+                "GET, HEAD, POST"
+            } else {
+                "GET, HEAD"
+            };
+            let detail =
+                format!("a page is read with GET, and a form of one sent to {FORMS} with POST");
+            return Err(Problem {
+                allow: Some(allow.to_owned()),
+                ..Problem::new(Code::MethodNotAllowed, detail)
+            });
         }
     };
     let _running = pages.service.run(&metered.client)?;
-    let decoded = values.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let decoded = values
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
     let visit = Visit {
         pages,
         visitor,
@@ -307,7 +427,11 @@ async fn made(
         values: decoded,
         query: pairs(parts.uri.query().unwrap_or_default()),
         form,
-        request_id: parts.extensions.get::<RequestId>().cloned().unwrap_or_default(),
+        request_id: parts
+            .extensions
+            .get::<RequestId>()
+            .cloned()
+            .unwrap_or_default(),
         release: pages.service.catalog.current(),
         told: Mutex::default(),
     };
@@ -318,9 +442,20 @@ async fn made(
     };
     let told = visit.told.lock().unwrap_or_else(PoisonError::into_inner);
     let search = visit.parameter("q").unwrap_or_default();
-    let browser = Browser { form_token, is_keyed: visit.visitor.is_keyed };
-    let shared = pages.shared(parts.uri.path(), &told, browser, visit.release.as_deref(), search);
-    pages.render(template, context! { ..context, ..shared }).map(|text| Answered::Page(text, cookie))
+    let browser = Browser {
+        form_token,
+        is_keyed: visit.visitor.is_keyed,
+    };
+    let shared = pages.shared(
+        parts.uri.path(),
+        &told,
+        browser,
+        visit.release.as_deref(),
+        search,
+    );
+    pages
+        .render(template, context! { ..context, ..shared })
+        .map(|text| Answered::Page(text, cookie))
 }
 
 /// Whether browsers reach this server over TLS, so that cookies are never sent without.
@@ -332,10 +467,22 @@ fn page_response(status: StatusCode, text: String) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    );
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("same-origin"),
+    );
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("private, no-cache"),
+    );
     headers.insert(header::VARY, HeaderValue::from_static("Cookie"));
     response
 }
@@ -343,8 +490,13 @@ fn page_response(status: StatusCode, text: String) -> Response {
 /// Names a page by its bytes, and leaves them out where the browser has them.
 async fn with_tag(asked: &HeaderMap, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    let Ok(bytes) = to_bytes(body, usize::MAX).await else { return Response::from_parts(parts, Body::empty()) };
-    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Digest::of(&bytes).as_bytes()[..16]));
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return Response::from_parts(parts, Body::empty());
+    };
+    let tag = format!(
+        "\"{}\"",
+        URL_SAFE_NO_PAD.encode(&Digest::of(&bytes).as_bytes()[..16])
+    );
     insert(&mut parts.headers, header::ETAG, &tag);
     if etag::matching(asked, &tag).is_some() {
         parts.status = StatusCode::NOT_MODIFIED;
@@ -355,7 +507,11 @@ async fn with_tag(asked: &HeaderMap, response: Response) -> Response {
 
 fn redirect(to: &str, cookie: Option<&str>) -> Response {
     let mut response = page_response(StatusCode::SEE_OTHER, String::new());
-    insert(response.headers_mut(), header::LOCATION, location(to).as_deref().unwrap_or("/"));
+    insert(
+        response.headers_mut(),
+        header::LOCATION,
+        location(to).as_deref().unwrap_or("/"),
+    );
     if let Some(cookie) = cookie {
         append_cookie(response.headers_mut(), cookie);
     }

@@ -1,4 +1,5 @@
-//! ZIP codes, counties and states: their figures with margins, beside those of what they lie in and over the years.
+//! ZIP codes, counties and states: their figures with margins, beside those of what they lie in and
+//! over the years.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +16,22 @@ use super::{Made, Page};
 use crate::http::problem::Result;
 
 pub const PAGES: &[Page] = &[
-    Page { path: "/zip/{zip}", make: |visit| zip(visit).boxed() },
-    Page { path: "/county/{fips}", make: |visit| county(visit).boxed() },
-    Page { path: "/state/{state}", make: |visit| state(visit).boxed() },
-    Page { path: "/compare", make: |visit| compare(visit).boxed() },
+    Page {
+        path: "/zip/{zip}",
+        make: |visit| zip(visit).boxed(),
+    },
+    Page {
+        path: "/county/{fips}",
+        make: |visit| county(visit).boxed(),
+    },
+    Page {
+        path: "/state/{state}",
+        make: |visit| state(visit).boxed(),
+    },
+    Page {
+        path: "/compare",
+        make: |visit| compare(visit).boxed(),
+    },
 ];
 
 /// Miles in which schools are shown.
@@ -27,22 +40,43 @@ const SCHOOLS_WITHIN: f64 = 5.0;
 async fn zip(visit: &Visit<'_>) -> Result<Made> {
     let zip = segment(visit.value("zip"));
     let area = format!("/v1/geo-demographics/locations/{zip}/demographics?history=true");
-    let (mut place, postal) = try_join!(visit.ask_if_there(area.clone()), visit.ask_if_there(format!("/v1/zip/{zip}")))?;
+    let (mut place, postal) = try_join!(
+        visit.ask_if_there(area.clone()),
+        visit.ask_if_there(format!("/v1/zip/{zip}"))
+    )?;
     if place.is_null() && postal.is_null() {
         // Says why there is neither.
         place = visit.ask(area).await?;
     }
     let county = match place["data"]["geography"]["primary_county_fips"].as_str() {
-        Some(fips) => visit.ask_if_there(format!("/v1/geo-demographics/counties/{}", segment(fips))).await?,
+        Some(fips) => {
+            visit
+                .ask_if_there(format!("/v1/geo-demographics/counties/{}", segment(fips)))
+                .await?
+        }
         None => Json::Null,
     };
     let near = format!("/v1/geo-demographics/locations/{zip}/schools?radius_mi={SCHOOLS_WITHIN}");
-    let schools = if place.is_null() { Json::Null } else { visit.ask_if_there(near).await? };
+    let schools = if place.is_null() {
+        Json::Null
+    } else {
+        visit.ask_if_there(near).await?
+    };
     let own = format!("ZCTA {}", visit.value("zip"));
-    let metrics = metrics(&place["data"]["demographics"], &own, &[(&county["data"]["geography"]["name"], &county["data"]["summary"])]);
+    let metrics = metrics(
+        &place["data"]["demographics"],
+        &own,
+        &[(
+            &county["data"]["geography"]["name"],
+            &county["data"]["summary"],
+        )],
+    );
     // The ZCTA that stands for a ZIP code without one of its own.
     let area = postal["data"]["zcta"]["code"].as_str();
-    let mut estimates = postal["data"]["demographics"].as_object().into_iter().flatten();
+    let mut estimates = postal["data"]["demographics"]
+        .as_object()
+        .into_iter()
+        .flatten();
     let has_estimates = estimates.any(|(_, metric)| !metric["value"].is_null());
     let context = context! {
         area, has_estimates, zip => visit.value("zip"), place => place["data"], postal => postal["data"], county => county["data"], metrics,
@@ -55,34 +89,76 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
 fn sources(answer: &Json) -> Vec<&Json> {
     let mut known = BTreeSet::new();
     let stamps = answer["provenance"].as_array().into_iter().flatten();
-    stamps.filter(|stamp| known.insert((stamp["dataset_id"].as_str(), stamp["source_id"].as_str()))).collect()
+    stamps
+        .filter(|stamp| known.insert((stamp["dataset_id"].as_str(), stamp["source_id"].as_str())))
+        .collect()
 }
 
 async fn county(visit: &Visit<'_>) -> Result<Made> {
     let fips = segment(visit.value("fips"));
-    let county = visit.ask(format!("/v1/geo-demographics/counties/{fips}")).await?;
+    let county = visit
+        .ask(format!("/v1/geo-demographics/counties/{fips}"))
+        .await?;
     let cursor = visit.parameter("cursor");
-    let locations = target(&format!("/v1/geo-demographics/counties/{fips}/locations"), &[("limit", Some("50")), ("cursor", cursor)]);
+    let locations = target(
+        &format!("/v1/geo-demographics/counties/{fips}/locations"),
+        &[("limit", Some("50")), ("cursor", cursor)],
+    );
     let locations = visit.ask_if_there(locations).await?;
-    let name = county["data"]["geography"]["name"].as_str().unwrap_or_default().to_owned();
+    let name = county["data"]["geography"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
     let metrics = metrics(&county["data"]["summary"], &name, &[]);
-    Ok(Made::Page("county.html", context! { county => county["data"], metrics, locations => locations["data"], page => locations["meta"]["page"] }))
+    Ok(Made::Page(
+        "county.html",
+        context! { county => county["data"], metrics, locations => locations["data"], page => locations["meta"]["page"] },
+    ))
 }
 
 async fn state(visit: &Visit<'_>) -> Result<Made> {
     let state = visit.value("state").to_uppercase();
     let metric = visit.parameter("metric").unwrap_or("population");
-    let query = [("geography_type", Some("county")), ("state", Some(state.as_str())), ("limit", Some("100")), ("cursor", visit.parameter("cursor"))];
-    let counties = visit.ask_if_there(target(&format!("/v1/geo-demographics/metrics/{}", segment(metric)), &query)).await?;
-    Ok(Made::Page("state.html", context! { state, metric, metrics => ORDER, counties => counties["data"], page => counties["meta"]["page"] }))
+    let query = [
+        ("geography_type", Some("county")),
+        ("state", Some(state.as_str())),
+        ("limit", Some("100")),
+        ("cursor", visit.parameter("cursor")),
+    ];
+    let counties = visit
+        .ask_if_there(target(
+            &format!("/v1/geo-demographics/metrics/{}", segment(metric)),
+            &query,
+        ))
+        .await?;
+    Ok(Made::Page(
+        "state.html",
+        context! { state, metric, metrics => ORDER, counties => counties["data"], page => counties["meta"]["page"] },
+    ))
 }
 
 async fn compare(visit: &Visit<'_>) -> Result<Made> {
-    let asked: Vec<&str> = visit.parameter("areas").map(|areas| areas.split([',', ' ']).filter(|area| !area.is_empty()).collect()).unwrap_or_default();
+    let asked: Vec<&str> = visit
+        .parameter("areas")
+        .map(|areas| {
+            areas
+                .split([',', ' '])
+                .filter(|area| !area.is_empty())
+                .collect()
+        })
+        .unwrap_or_default();
     if asked.len() != 2 {
-        return Ok(Made::Page("compare.html", context! { asked, comparison => Json::Null, metrics => Vec::<Value>::new() }));
+        return Ok(Made::Page(
+            "compare.html",
+            context! { asked, comparison => Json::Null, metrics => Vec::<Value>::new() },
+        ));
     }
-    let answer = visit.ask_with("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
+    let answer = visit
+        .ask_with(
+            "/v1/geo-demographics/locations/compare".to_owned(),
+            &json!({ "locations": asked }),
+        )
+        .await?;
     let rows = answer["data"]["comparisons"].as_array().into_iter().flatten().map(|comparison| {
         let (metric, unit) = (comparison["metric"].as_str().unwrap_or_default(), comparison["unit"].as_str().unwrap_or_default());
         let values = comparison["values"].as_array().into_iter().flatten().enumerate();
@@ -96,10 +172,14 @@ async fn compare(visit: &Visit<'_>) -> Result<Made> {
         context! { metric, label => words(metric), unit, comparison, open, chart => bars(&words(metric), unit, &estimates) }
     });
     let metrics: Vec<Value> = rows.collect();
-    Ok(Made::Page("compare.html", context! { asked, comparison => answer["data"], metrics }))
+    Ok(Made::Page(
+        "compare.html",
+        context! { asked, comparison => answer["data"], metrics },
+    ))
 }
 
-/// What is known of a difference, first less second, of which one side is an estimate and the other a bound.
+/// What is known of a difference, first less second, of which one side is an estimate and the other
+/// a bound.
 #[derive(Debug, PartialEq, Serialize)]
 struct OpenDifference {
     text: String,
@@ -108,11 +188,16 @@ struct OpenDifference {
 }
 
 fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
-    let [first, second] = values.as_array()?.as_slice() else { return None };
+    let [first, second] = values.as_array()?.as_slice() else {
+        return None;
+    };
     // A number, and of a bound whether the median is that much at least.
     let side = |side: &Json| match side["value"].as_f64() {
         Some(value) => Some((value, None)),
-        None => Some((side["bound"].as_f64()?, Some(side["bound_type"] != "at_most"))),
+        None => Some((
+            side["bound"].as_f64()?,
+            Some(side["bound_type"] != "at_most"),
+        )),
     };
     let ((first, of_first), (second, of_second)) = (side(first)?, side(second)?);
     let is_at_least = match (of_first, of_second) {
@@ -123,17 +208,34 @@ fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
     };
     // Published figures have one decimal at most.
     let difference = ((first - second) * 10.0).round() / 10.0;
-    let text = format!("{} {}", if is_at_least { "at least" } else { "at most" }, amount(difference, unit));
-    Some(OpenDifference { text, excess_of_second: (!is_at_least && difference < 0.0).then(|| amount(-difference, unit)) })
+    let text = format!(
+        "{} {}",
+        if is_at_least { "at least" } else { "at most" },
+        amount(difference, unit)
+    );
+    Some(OpenDifference {
+        text,
+        excess_of_second: (!is_at_least && difference < 0.0).then(|| amount(-difference, unit)),
+    })
 }
 
 /// The metrics of an area with their charts, beside those of areas that it lies in.
 fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
-    let Some(own) = own.as_object() else { return Vec::new() };
+    let Some(own) = own.as_object() else {
+        return Vec::new();
+    };
     let by_order: BTreeMap<usize, (&String, &Json)> = own
         .iter()
         .enumerate()
-        .map(|(number, (key, metric))| (ORDER.iter().position(|known| known == key).unwrap_or(ORDER.len() + number), (key, metric)))
+        .map(|(number, (key, metric))| {
+            (
+                ORDER
+                    .iter()
+                    .position(|known| known == key)
+                    .unwrap_or(ORDER.len() + number),
+                (key, metric),
+            )
+        })
         .collect();
     let rows = by_order.into_values().map(|(key, metric)| {
         let unit = metric["unit"].as_str().unwrap_or_default();
@@ -164,47 +266,115 @@ const ORDER: &[&str] = &[
 ];
 
 fn record_page(record: &Json) -> Option<String> {
-    record["record_id"].as_str().map(|id| format!("/records/{}", segment(id)))
+    record["record_id"]
+        .as_str()
+        .map(|id| format!("/records/{}", segment(id)))
 }
 
 /// The estimate of the area that the page is about.
 fn own_estimate(label: &str, metric: &Json) -> Option<Estimate> {
-    estimate(label, metric).map(|estimate| Estimate { is_own: true, ..estimate })
+    estimate(label, metric).map(|estimate| Estimate {
+        is_own: true,
+        ..estimate
+    })
 }
 
 /// The estimate of a metric; none where there is no metric.
 fn estimate(label: &str, metric: &Json) -> Option<Estimate> {
-    let mark = match (metric["value"].as_f64(), metric["bound"].as_f64(), metric["bound_type"].as_str()) {
+    let mark = match (
+        metric["value"].as_f64(),
+        metric["bound"].as_f64(),
+        metric["bound_type"].as_str(),
+    ) {
         _ if !metric.is_object() => return None,
         (Some(value), ..) => Mark::Value(value),
         (None, Some(bound), Some("at_most")) => Mark::AtMost(bound),
         (None, Some(bound), _) => Mark::AtLeast(bound),
-        (None, None, _) => Mark::Missing(metric["null_reason"].as_str().map_or_else(|| "No estimate".to_owned(), words)),
+        (None, None, _) => Mark::Missing(
+            metric["null_reason"]
+                .as_str()
+                .map_or_else(|| "No estimate".to_owned(), words),
+        ),
     };
-    let moe = metric["moe"].as_f64().or_else(|| metric["moe_approximate"].as_f64());
-    Some(Estimate { label: label.to_owned(), mark, moe, page: record_page(metric), is_own: false })
+    let moe = metric["moe"]
+        .as_f64()
+        .or_else(|| metric["moe_approximate"].as_f64());
+    Some(Estimate {
+        label: label.to_owned(),
+        mark,
+        moe,
+        page: record_page(metric),
+        is_own: false,
+    })
 }
 
 /// The estimates of all vintages; none where there is only one.
 fn history(key: &str, unit: &str, metric: &Json) -> String {
-    let points: Vec<PeriodEstimate> = metric["history"].as_array().into_iter().flatten().filter_map(period).collect();
-    if points.len() < 2 { String::new() } else { periods(&format!("{} in every published period", words(key)), unit, &points) }
+    let points: Vec<PeriodEstimate> = metric["history"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(period)
+        .collect();
+    if points.len() < 2 {
+        String::new()
+    } else {
+        periods(
+            &format!("{} in every published period", words(key)),
+            unit,
+            &points,
+        )
+    }
 }
 
 fn period(estimate_of: &Json) -> Option<PeriodEstimate> {
     let (first, last) = estimate_of["vintage"]["period"].as_str()?.split_once('-')?;
-    Some(PeriodEstimate { first_year: first.parse().ok()?, last_year: last.parse().ok()?, estimate: own_estimate("", estimate_of)? })
+    Some(PeriodEstimate {
+        first_year: first.parse().ok()?,
+        last_year: last.parse().ok()?,
+        estimate: own_estimate("", estimate_of)?,
+    })
 }
 
 fn school_map(schools: &Json) -> String {
-    let (Some(lat), Some(lon)) = (schools["origin"]["lat"].as_f64(), schools["origin"]["lon"].as_f64()) else { return String::new() };
+    let (Some(lat), Some(lon)) = (
+        schools["origin"]["lat"].as_f64(),
+        schools["origin"]["lon"].as_f64(),
+    ) else {
+        return String::new();
+    };
     let place = |(place, school): (usize, &Json)| {
         let number = place + 1;
-        let label = format!("{number}. {}, {:.2} mi", school["name"].as_str()?, school["distance_mi"].as_f64()?);
-        Some(Place { lat: school["lat"].as_f64()?, lon: school["lon"].as_f64()?, label, number, page: record_page(&school["provenance"]) })
+        let label = format!(
+            "{number}. {}, {:.2} mi",
+            school["name"].as_str()?,
+            school["distance_mi"].as_f64()?
+        );
+        Some(Place {
+            lat: school["lat"].as_f64()?,
+            lon: school["lon"].as_f64()?,
+            label,
+            number,
+            page: record_page(&school["provenance"]),
+        })
     };
-    let places: Vec<Place> = schools["schools"].as_array().into_iter().flatten().enumerate().filter_map(place).collect();
-    if places.is_empty() { String::new() } else { map("Open public schools around the middle of the area", (lat, lon), SCHOOLS_WITHIN, &places) }
+    let places: Vec<Place> = schools["schools"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(place)
+        .collect();
+    if places.is_empty() {
+        String::new()
+    } else {
+        map(
+            "Open public schools around the middle of the area",
+            (lat, lon),
+            SCHOOLS_WITHIN,
+            &places,
+        )
+    }
 }
 
 #[cfg(test)]
@@ -216,18 +386,44 @@ mod tests {
     #[test]
     fn a_bound_and_an_estimate_bound_their_difference() {
         let value = |value: f64| json!({"value": value, "bound": null, "bound_type": null});
-        let bound = |bound: f64, kind: &str| json!({"value": null, "bound": bound, "bound_type": kind});
-        let difference = |first, second| open_difference(&json!([first, second]), "usd").map(|open| (open.text, open.excess_of_second));
-        let said = |text: &str, excess: Option<&str>| Some((text.to_owned(), excess.map(str::to_owned)));
-        let (high, low) = (|| bound(250_000.0, "at_least"), || bound(2_500.0, "at_most"));
-        assert_eq!(difference(high(), value(100_000.0)), said("at least $150,000", None));
-        assert_eq!(difference(value(100_000.0), high()), said("at most -$150,000", Some("$150,000")));
-        assert_eq!(difference(low(), value(100_000.0)), said("at most -$97,500", Some("$97,500")));
-        assert_eq!(difference(value(100_000.0), low()), said("at least $97,500", None));
+        let bound =
+            |bound: f64, kind: &str| json!({"value": null, "bound": bound, "bound_type": kind});
+        let difference = |first, second| {
+            open_difference(&json!([first, second]), "usd")
+                .map(|open| (open.text, open.excess_of_second))
+        };
+        let said =
+            |text: &str, excess: Option<&str>| Some((text.to_owned(), excess.map(str::to_owned)));
+        let (high, low) = (
+            || bound(250_000.0, "at_least"),
+            || bound(2_500.0, "at_most"),
+        );
+        assert_eq!(
+            difference(high(), value(100_000.0)),
+            said("at least $150,000", None)
+        );
+        assert_eq!(
+            difference(value(100_000.0), high()),
+            said("at most -$150,000", Some("$150,000"))
+        );
+        assert_eq!(
+            difference(low(), value(100_000.0)),
+            said("at most -$97,500", Some("$97,500"))
+        );
+        assert_eq!(
+            difference(value(100_000.0), low()),
+            said("at least $97,500", None)
+        );
         // The estimate of a later table may lie beyond the bound of this one.
-        assert_eq!(difference(value(260_000.0), high()), said("at most $10,000", None));
+        assert_eq!(
+            difference(value(260_000.0), high()),
+            said("at most $10,000", None)
+        );
         assert_eq!(difference(high(), high()), None);
-        assert_eq!(difference(high(), json!({"value": null, "bound": null})), None);
+        assert_eq!(
+            difference(high(), json!({"value": null, "bound": null})),
+            None
+        );
         assert_eq!(difference(value(1.0), value(2.0)), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The trace: a record, the publisher's bytes with what was read of them, the file and how to fetch the same bytes oneself, what comes of making the record
-//! again, and what earlier releases said.
+//! The trace: a record, the publisher's bytes with what was read of them, the file and how to fetch
+//! the same bytes oneself, what comes of making the record again, and what earlier releases said.
 
 use futures_util::{FutureExt, try_join};
 use minijinja::Value;
@@ -11,7 +11,10 @@ use super::words::{amount_of, as_published, separated, words};
 use super::{Made, Page};
 use crate::http::problem::Result;
 
-pub const PAGES: &[Page] = &[Page { path: "/records/{record_id}", make: |visit| record(visit).boxed() }];
+pub const PAGES: &[Page] = &[Page {
+    path: "/records/{record_id}",
+    make: |visit| record(visit).boxed(),
+}];
 
 async fn record(visit: &Visit<'_>) -> Result<Made> {
     let id = segment(visit.value("record_id"));
@@ -19,15 +22,31 @@ async fn record(visit: &Visit<'_>) -> Result<Made> {
     // To make a record again takes longer than a page should: who wants to see it asks for it.
     let is_replayed = visit.parameter("replay").is_some();
     let include = if is_replayed { "bytes,replay" } else { "bytes" };
-    let chain = target(&format!("/v1/provenance/{id}"), &[("include", Some(include)), ("release", release)]);
+    let chain = target(
+        &format!("/v1/provenance/{id}"),
+        &[("include", Some(include)), ("release", release)],
+    );
     let history = format!("/v1/records/{id}/history");
     let receipt = target(&format!("/v1/receipts/{id}"), &[("release", release)]);
-    let (chain, history, receipt) = try_join!(visit.ask(chain), visit.ask_if_there(history), visit.ask_if_there(receipt))?;
+    let (chain, history, receipt) = try_join!(
+        visit.ask(chain),
+        visit.ask_if_there(history),
+        visit.ask_if_there(receipt)
+    )?;
     let data = &chain["data"];
-    let sources: Vec<Value> = data["sources"].as_array().into_iter().flatten().map(source).collect();
+    let sources: Vec<Value> = data["sources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(source)
+        .collect();
     let columns = &data["record"]["columns"];
     let company = match columns["cik"].as_str() {
-        Some(cik) => visit.ask_for_name(format!("/v1/sec/companies/{}", segment(cik))).await?,
+        Some(cik) => {
+            visit
+                .ask_for_name(format!("/v1/sec/companies/{}", segment(cik)))
+                .await?
+        }
         None => Json::Null,
     };
     let context = context! {
@@ -41,11 +60,21 @@ async fn record(visit: &Visit<'_>) -> Result<Made> {
 /// What a record says in a few words, without its figure.
 fn name(columns: &Json, company: Option<&str>) -> Option<String> {
     let text = |name: &str| columns[name].as_str();
-    let company = company.map(str::to_owned).or_else(|| Some(format!("CIK {}", text("cik")?)));
-    let area = text("zcta").map(|zcta| format!("ZCTA {zcta}")).or_else(|| text("area_name").map(str::to_owned));
-    let line = text("metric").map(words).or_else(|| text("line").and(text("label")).map(str::to_owned));
+    let company = company
+        .map(str::to_owned)
+        .or_else(|| Some(format!("CIK {}", text("cik")?)));
+    let area = text("zcta")
+        .map(|zcta| format!("ZCTA {zcta}"))
+        .or_else(|| text("area_name").map(str::to_owned));
+    let line = text("metric")
+        .map(words)
+        .or_else(|| text("line").and(text("label")).map(str::to_owned));
     if let (Some(line), Some(subject)) = (line, area.or_else(|| company.clone())) {
-        let period = match (text("fiscal_period"), columns["fiscal_year"].as_i64(), text("as_of_date")) {
+        let period = match (
+            text("fiscal_period"),
+            columns["fiscal_year"].as_i64(),
+            text("as_of_date"),
+        ) {
             (Some(period), Some(year), _) => format!(", {period} {year}"),
             (_, _, Some(day)) => format!(", {day}"),
             _ => String::new(),
@@ -58,8 +87,19 @@ fn name(columns: &Json, company: Option<&str>) -> Option<String> {
     if let (Some(number), Some(place)) = (text("permit_number"), text("jurisdiction_name")) {
         return Some(format!("Permit {number} of {place}"));
     }
-    let named = ["holder_name", "business_name", "name", "state_name", "permit_id", "license_id"].into_iter().find_map(text);
-    named.map(str::to_owned).or_else(|| Some(format!("ZIP code {}", text("zip")?)))
+    let named = [
+        "holder_name",
+        "business_name",
+        "name",
+        "state_name",
+        "permit_id",
+        "license_id",
+    ]
+    .into_iter()
+    .find_map(text);
+    named
+        .map(str::to_owned)
+        .or_else(|| Some(format!("ZIP code {}", text("zip")?)))
 }
 
 /// The figure of a record as its publisher writes it, or why there is none.
@@ -67,22 +107,44 @@ fn figure(columns: &Json) -> Option<String> {
     let unit = columns["unit"].as_str().unwrap_or_default();
     let written = |name: &str| {
         // Figures of companies are texts, so that no digit is lost.
-        let digits = columns[name].as_str().map(str::to_owned).or_else(|| columns[name].is_number().then(|| columns[name].to_string()))?;
+        let digits = columns[name]
+            .as_str()
+            .map(str::to_owned)
+            .or_else(|| columns[name].is_number().then(|| columns[name].to_string()))?;
         Some(amount_of(as_published(&digits, unit), unit))
     };
-    let bound = || Some(format!("{} or {}", written("bound")?, if columns["bound_type"] == "at_most" { "less" } else { "more" }));
-    written("value").or_else(bound).or_else(|| columns["null_reason"].as_str().map(words))
+    let bound = || {
+        Some(format!(
+            "{} or {}",
+            written("bound")?,
+            if columns["bound_type"] == "at_most" {
+                "less"
+            } else {
+                "more"
+            }
+        ))
+    };
+    written("value")
+        .or_else(bound)
+        .or_else(|| columns["null_reason"].as_str().map(words))
 }
 
-/// What lies between the bytes and the record where the two differ, each as what was read, what it became, and why.
+/// What lies between the bytes and the record where the two differ, each as what was read, what it
+/// became, and why.
 fn steps(chain: &Json) -> Vec<Value> {
     let columns = &chain["record"]["columns"];
     let mut steps = Vec::new();
     if let Some(fy) = fiscal_year_of_report(chain)
         && let Some(year) = columns["fiscal_year"].as_i64().filter(|year| *year != fy)
     {
-        let (report, day) = (columns["form"].as_str().unwrap_or_default(), columns["filed_date"].as_str().unwrap_or_default());
-        let first = columns["period_start"].as_str().map(|day| format!("from {day} ")).unwrap_or_default();
+        let (report, day) = (
+            columns["form"].as_str().unwrap_or_default(),
+            columns["filed_date"].as_str().unwrap_or_default(),
+        );
+        let first = columns["period_start"]
+            .as_str()
+            .map(|day| format!("from {day} "))
+            .unwrap_or_default();
         let last = columns["period_end"].as_str().unwrap_or_default();
         let why = format!(
             "`fy` is the fiscal year of the report that states the figure, the {report} filed {day}. `fiscal_year` is that of the period itself, {first}to {last}."
@@ -99,11 +161,23 @@ fn steps(chain: &Json) -> Vec<Value> {
 
 /// The fiscal year that the SEC's archive gives beside a figure, which is that of the report.
 fn fiscal_year_of_report(chain: &Json) -> Option<i64> {
-    let excerpts = chain["sources"].as_array()?.iter().map(|source| &source["bytes"]["excerpt"]);
+    let excerpts = chain["sources"]
+        .as_array()?
+        .iter()
+        .map(|source| &source["bytes"]["excerpt"]);
     let mut objects = excerpts.filter_map(|excerpt| {
-        let [from, to] = ["start", "end"].map(|name| excerpt[name].as_u64().and_then(|place| usize::try_from(place).ok()));
+        let [from, to] = ["start", "end"].map(|name| {
+            excerpt[name]
+                .as_u64()
+                .and_then(|place| usize::try_from(place).ok())
+        });
         let (from, to) = (from?, to?);
-        let text: String = excerpt["text"].as_str()?.chars().skip(from).take(to.checked_sub(from)?).collect();
+        let text: String = excerpt["text"]
+            .as_str()?
+            .chars()
+            .skip(from)
+            .take(to.checked_sub(from)?)
+            .collect();
         serde_json::from_str::<Json>(&text).ok()
     });
     objects.find_map(|object| object["fy"].as_i64())
@@ -121,14 +195,21 @@ fn about(columns: &Json) -> Option<Value> {
         // Others have one in their address.
         ("zip", "/zip/", "ZIP code"),
     ];
-    let found = pages.into_iter().find_map(|(column, page, words)| Some((columns[column].as_str()?, page, words)));
+    let found = pages
+        .into_iter()
+        .find_map(|(column, page, words)| Some((columns[column].as_str()?, page, words)));
     found.map(|(code, page, words)| {
-        let code = if page == "/company/" { code.trim_start_matches('0') } else { code };
+        let code = if page == "/company/" {
+            code.trim_start_matches('0')
+        } else {
+            code
+        };
         context! { page => format!("{page}{}", segment(code)), words, code }
     })
 }
 
-/// A stretch of the publisher's text, whether the record was made from it, and the name of its column.
+/// A stretch of the publisher's text, whether the record was made from it, and the name of its
+/// column.
 struct Stretch {
     text: String,
     is_read: bool,
@@ -143,36 +224,77 @@ fn source(source: &Json) -> Value {
     let bytes = &source["bytes"];
     let stretches = stretches(&bytes["excerpt"], &bytes["cells"]);
     let last = stretches.len().saturating_sub(1);
-    let shown = stretches.into_iter().enumerate().flat_map(|(number, stretch)| shortened(stretch, number == 0, number == last));
+    let shown = stretches
+        .into_iter()
+        .enumerate()
+        .flat_map(|(number, stretch)| shortened(stretch, number == 0, number == last));
     let stretches: Vec<Value> = shown.collect();
-    let unread = bytes["cells"].as_array().into_iter().flatten().filter(|cell| cell["is_used"] == false);
+    let unread = bytes["cells"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|cell| cell["is_used"] == false);
     let unread: Vec<&str> = unread.filter_map(|cell| cell["column"].as_str()).collect();
-    let read: Vec<&Json> = bytes["cells"].as_array().into_iter().flatten().filter(|cell| cell["is_used"] == true).collect();
+    let read: Vec<&Json> = bytes["cells"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|cell| cell["is_used"] == true)
+        .collect();
     context! { source, bytes, stretches, read, unread }
 }
 
-/// A stretch as a page shows it: what is far from all that was read is left out, and how much that is stands in its place.
+/// A stretch as a page shows it: what is far from all that was read is left out, and how much that
+/// is stands in its place.
 fn shortened(stretch: Stretch, is_first: bool, is_last: bool) -> Vec<Value> {
-    let Stretch { text, is_read, column } = stretch;
+    let Stretch {
+        text,
+        is_read,
+        column,
+    } = stretch;
     let whole = |text: &str| context! { text, is_read, column => column, is_cut => false };
     let characters: Vec<char> = text.chars().collect();
-    let (before, behind) = (if is_first { 0 } else { AROUND }, if is_last { 0 } else { AROUND });
+    let (before, behind) = (
+        if is_first { 0 } else { AROUND },
+        if is_last { 0 } else { AROUND },
+    );
     let left_out = characters.len().saturating_sub(before + behind);
     if is_read || left_out <= AROUND {
         return vec![whole(&text)];
     }
     let part = |from: usize, to: usize| characters[from..to].iter().collect::<String>();
     let cut = context! { text => format!(" … {} characters … ", separated(&left_out.to_string())), is_read, column => None::<&str>, is_cut => true };
-    vec![whole(&part(0, before)), cut, whole(&part(before + left_out, characters.len()))]
+    vec![
+        whole(&part(0, before)),
+        cut,
+        whole(&part(before + left_out, characters.len())),
+    ]
 }
 
 /// Cuts an excerpt where cells that were read begin and end; of a document, where the value does.
 fn stretches(excerpt: &Json, cells: &Json) -> Vec<Stretch> {
-    let Some(text) = excerpt["text"].as_str() else { return Vec::new() };
-    let place = |of: &Json, name: &str| of[name].as_u64().and_then(|place| usize::try_from(place).ok());
-    let used = cells.as_array().into_iter().flatten().filter(|cell| cell["is_used"] == true);
-    let mut read: Vec<(usize, usize, Option<String>)> =
-        used.filter_map(|cell| Some((place(cell, "start")?, place(cell, "end")?, cell["column"].as_str().map(str::to_owned)))).collect();
+    let Some(text) = excerpt["text"].as_str() else {
+        return Vec::new();
+    };
+    let place = |of: &Json, name: &str| {
+        of[name]
+            .as_u64()
+            .and_then(|place| usize::try_from(place).ok())
+    };
+    let used = cells
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|cell| cell["is_used"] == true);
+    let mut read: Vec<(usize, usize, Option<String>)> = used
+        .filter_map(|cell| {
+            Some((
+                place(cell, "start")?,
+                place(cell, "end")?,
+                cell["column"].as_str().map(str::to_owned),
+            ))
+        })
+        .collect();
     if cells.as_array().is_none_or(Vec::is_empty)
         && let (Some(start), Some(end)) = (place(excerpt, "start"), place(excerpt, "end"))
     {
@@ -180,17 +302,33 @@ fn stretches(excerpt: &Json, cells: &Json) -> Vec<Stretch> {
     }
     read.sort();
     let characters: Vec<char> = text.chars().collect();
-    let part = |from: usize, to: usize| characters[from.min(characters.len())..to.min(characters.len())].iter().collect::<String>();
+    let part = |from: usize, to: usize| {
+        characters[from.min(characters.len())..to.min(characters.len())]
+            .iter()
+            .collect::<String>()
+    };
     let (mut stretches, mut at) = (Vec::new(), 0);
     for (start, end, column) in read {
         if start < at || end <= start {
             continue;
         }
-        stretches.push(Stretch { text: part(at, start), is_read: false, column: None });
-        stretches.push(Stretch { text: part(start, end), is_read: true, column });
+        stretches.push(Stretch {
+            text: part(at, start),
+            is_read: false,
+            column: None,
+        });
+        stretches.push(Stretch {
+            text: part(start, end),
+            is_read: true,
+            column,
+        });
         at = end;
     }
-    stretches.push(Stretch { text: part(at, characters.len()), is_read: false, column: None });
+    stretches.push(Stretch {
+        text: part(at, characters.len()),
+        is_read: false,
+        column: None,
+    });
     stretches.retain(|stretch| !stretch.text.is_empty());
     stretches
 }
@@ -202,21 +340,58 @@ mod tests {
     use super::{Stretch, figure, fiscal_year_of_report, name, shortened, stretches};
 
     fn cut(excerpt: &serde_json::Value, cells: &serde_json::Value) -> Vec<(String, bool)> {
-        stretches(excerpt, cells).into_iter().map(|stretch| (stretch.text, stretch.is_read)).collect()
+        stretches(excerpt, cells)
+            .into_iter()
+            .map(|stretch| (stretch.text, stretch.is_read))
+            .collect()
     }
 
     #[test]
     fn headings_say_what_the_record_is_and_its_figure() {
-        let of = |columns: serde_json::Value, company| (name(&columns, company).unwrap_or_default(), figure(&columns).unwrap_or_default());
-        let population = json!({"metric": "population", "zcta": "90210", "value": 19652.0, "unit": "persons"});
-        assert_eq!(of(population, None), ("Population of ZCTA 90210".to_owned(), "19,652".to_owned()));
+        let of = |columns: serde_json::Value, company| {
+            (
+                name(&columns, company).unwrap_or_default(),
+                figure(&columns).unwrap_or_default(),
+            )
+        };
+        let population =
+            json!({"metric": "population", "zcta": "90210", "value": 19652.0, "unit": "persons"});
+        assert_eq!(
+            of(population, None),
+            ("Population of ZCTA 90210".to_owned(), "19,652".to_owned())
+        );
         let revenue = json!({"metric": "revenue", "cik": "0000320193", "fiscal_period": "FY", "fiscal_year": 2009, "value": "42905000000", "unit": "USD", "form": "10-K"});
-        assert_eq!(of(revenue, Some("Apple Inc.")), ("Revenue of Apple Inc., FY 2009".to_owned(), "$42,905,000,000".to_owned()));
+        assert_eq!(
+            of(revenue, Some("Apple Inc.")),
+            (
+                "Revenue of Apple Inc., FY 2009".to_owned(),
+                "$42,905,000,000".to_owned()
+            )
+        );
         let open = json!({"metric": "median_household_income", "area_name": "Santa Clara County", "value": null, "bound": 250000.0, "bound_type": "at_least", "unit": "usd"});
-        assert_eq!(of(open, None), ("Median household income of Santa Clara County".to_owned(), "$250,000 or more".to_owned()));
+        assert_eq!(
+            of(open, None),
+            (
+                "Median household income of Santa Clara County".to_owned(),
+                "$250,000 or more".to_owned()
+            )
+        );
         let filing = json!({"cik": "0000320193", "form": "10-K", "filed_date": "2024-11-01"});
-        assert_eq!(of(filing, None), ("10-K of CIK 0000320193, filed 2024-11-01".to_owned(), String::new()));
-        assert_eq!(of(json!({"permit_number": "2007-115377 BP", "jurisdiction_name": "Austin"}), None).0, "Permit 2007-115377 BP of Austin");
+        assert_eq!(
+            of(filing, None),
+            (
+                "10-K of CIK 0000320193, filed 2024-11-01".to_owned(),
+                String::new()
+            )
+        );
+        assert_eq!(
+            of(
+                json!({"permit_number": "2007-115377 BP", "jurisdiction_name": "Austin"}),
+                None
+            )
+            .0,
+            "Permit 2007-115377 BP of Austin"
+        );
     }
 
     #[test]
@@ -225,17 +400,32 @@ mod tests {
         let chain = |start: usize, end: usize| json!({"sources": [{"bytes": {"excerpt": {"text": text, "start": start, "end": end}}}]});
         assert_eq!(fiscal_year_of_report(&chain(12, 51)), Some(2010));
         assert_eq!(fiscal_year_of_report(&chain(13, 51)), None);
-        assert_eq!(fiscal_year_of_report(&json!({"sources": [{"bytes": null}]})), None);
+        assert_eq!(
+            fiscal_year_of_report(&json!({"sources": [{"bytes": null}]})),
+            None
+        );
     }
 
     #[test]
     fn text_far_from_what_was_read_is_left_out() {
-        let long = |is_read| Stretch { text: "x".repeat(1_000), is_read, column: None };
-        let lengths = |parts: Vec<minijinja::Value>| parts.iter().map(|part| part.get_attr("text").unwrap().to_string().len()).collect::<Vec<_>>();
+        let long = |is_read| Stretch {
+            text: "x".repeat(1_000),
+            is_read,
+            column: None,
+        };
+        let lengths = |parts: Vec<minijinja::Value>| {
+            parts
+                .iter()
+                .map(|part| part.get_attr("text").unwrap().to_string().len())
+                .collect::<Vec<_>>()
+        };
         let cut = " … 800 characters … ".len();
         assert_eq!(lengths(shortened(long(false), true, false)), [0, cut, 200]);
         assert_eq!(lengths(shortened(long(false), false, true)), [200, cut, 0]);
-        assert_eq!(lengths(shortened(long(false), false, false)), [200, cut, 200]);
+        assert_eq!(
+            lengths(shortened(long(false), false, false)),
+            [200, cut, 200]
+        );
         assert_eq!(lengths(shortened(long(true), false, false)), [1_000]);
     }
 
@@ -247,10 +437,27 @@ mod tests {
             {"column": "B01003_E001", "is_used": true, "start": 2, "end": 7},
             {"column": "twice", "is_used": true, "start": 3, "end": 5},
         ]);
-        assert_eq!(cut(&row, &cells), [("É|".to_owned(), false), ("19652".to_owned(), true), ("|x".to_owned(), false)]);
+        assert_eq!(
+            cut(&row, &cells),
+            [
+                ("É|".to_owned(), false),
+                ("19652".to_owned(), true),
+                ("|x".to_owned(), false)
+            ]
+        );
         let document = json!({"text": "{\"val\": 12}", "start": 8, "end": 10});
-        assert_eq!(cut(&document, &json!([])), [("{\"val\": ".to_owned(), false), ("12".to_owned(), true), ("}".to_owned(), false)]);
+        assert_eq!(
+            cut(&document, &json!([])),
+            [
+                ("{\"val\": ".to_owned(), false),
+                ("12".to_owned(), true),
+                ("}".to_owned(), false)
+            ]
+        );
         assert_eq!(cut(&json!(null), &json!([])), []);
-        assert_eq!(cut(&json!({"text": "ab", "start": 7, "end": 9}), &json!([])), [("ab".to_owned(), false)]);
+        assert_eq!(
+            cut(&json!({"text": "ab", "start": 7, "end": 9}), &json!([])),
+            [("ab".to_owned(), false)]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Charts as SVG: they print, work without scripts, and take their colours from the style sheet. Every mark that stands for a figure leads to its
-//! record, every chart has a text that says what it shows, and the page has the figures beside it as a table.
+//! Charts as SVG: they print, work without scripts, and take their colours from the style sheet.
+//! Every mark that stands for a figure leads to its record, every chart has a text that says what
+//! it shows, and the page has the figures beside it as a table.
 
 use std::fmt::Write;
 
@@ -19,26 +20,48 @@ type Line = ((f64, f64), (f64, f64));
 impl Svg {
     /// Begins a drawing of so many units, with what it shows for those who do not see it.
     pub fn new(class: &str, width: f64, height: f64, title: &str) -> Self {
-        Self { marks: String::new(), class: class.to_owned(), width, height, title: escaped(title), has_links: false }
+        Self {
+            marks: String::new(),
+            class: class.to_owned(),
+            width,
+            height,
+            title: escaped(title),
+            has_links: false,
+        }
     }
 
-    /// The whole drawing: an image, or a group where some of it leads elsewhere, since what is in an image is told to nobody.
+    /// The whole drawing: an image, or a group where some of it leads elsewhere, since what is in
+    /// an image is told to nobody.
     pub fn finish(self) -> String {
-        let Self { marks, class, width, height, title, has_links } = self;
+        let Self {
+            marks,
+            class,
+            width,
+            height,
+            title,
+            has_links,
+        } = self;
         let role = if has_links { "group" } else { "img" };
-        format!(r#"<svg class="chart {class}" viewBox="0 0 {width} {height}" role="{role}" aria-label="{title}">{marks}</svg>"#)
+        format!(
+            r#"<svg class="chart {class}" viewBox="0 0 {width} {height}" role="{role}" aria-label="{title}">{marks}</svg>"#
+        )
     }
 
-    /// Draws what `inner` draws as a link to a record, or without one; `title` is shown by a pointer that rests on it.
+    /// Draws what `inner` draws as a link to a record, or without one; `title` is shown by a
+    /// pointer that rests on it.
     pub fn linked(&mut self, href: Option<&str>, title: &str, inner: impl FnOnce(&mut Self)) {
         self.has_links |= href.is_some();
         match href {
-            Some(href) => self.marks.push_str(&format!("<a href=\"{}\">", escaped(href))),
+            Some(href) => self
+                .marks
+                .push_str(&format!("<a href=\"{}\">", escaped(href))),
             None => self.marks.push_str("<g>"),
         }
-        self.marks.push_str(&format!("<title>{}</title>", escaped(title)));
+        self.marks
+            .push_str(&format!("<title>{}</title>", escaped(title)));
         inner(self);
-        self.marks.push_str(if href.is_some() { "</a>" } else { "</g>" });
+        self.marks
+            .push_str(if href.is_some() { "</a>" } else { "</g>" });
     }
 
     /// Lines that run along an axis, as one mark.
@@ -47,56 +70,118 @@ impl Svg {
         for ((x1, y1), (x2, y2)) in lines {
             let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(|length| short(*length));
             // Both are rounded to tenths.
-            let _ = if (y1 - y2).abs() < 0.05 { write!(self.marks, "M{x1} {y1}H{x2}") } else { write!(self.marks, "M{x1} {y1}V{y2}") };
+            let _ = if (y1 - y2).abs() < 0.05 {
+                write!(self.marks, "M{x1} {y1}H{x2}")
+            } else {
+                write!(self.marks, "M{x1} {y1}V{y2}")
+            };
         }
         self.marks.push_str("\"/>");
     }
 
     pub fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
-        let class = if class.is_empty() { String::new() } else { format!(r#" class="{class}""#) };
-        let _ = write!(self.marks, r#"<rect{class} x="{}" y="{}" width="{}" height="{}"/>"#, short(x), short(y), short(width.max(0.0)), short(height.max(0.0)));
+        let class = if class.is_empty() {
+            String::new()
+        } else {
+            format!(r#" class="{class}""#)
+        };
+        let _ = write!(
+            self.marks,
+            r#"<rect{class} x="{}" y="{}" width="{}" height="{}"/>"#,
+            short(x),
+            short(y),
+            short(width.max(0.0)),
+            short(height.max(0.0))
+        );
     }
 
     pub fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
-        let _ = write!(self.marks, r#"<circle class="{class}" cx="{}" cy="{}" r="{}"/>"#, short(x), short(y), short(radius));
+        let _ = write!(
+            self.marks,
+            r#"<circle class="{class}" cx="{}" cy="{}" r="{}"/>"#,
+            short(x),
+            short(y),
+            short(radius)
+        );
     }
 
     pub fn path(&mut self, class: &str, points: &[(f64, f64)]) {
         let _ = write!(self.marks, r#"<path class="{class}" d=""#);
         for (number, (x, y)) in points.iter().enumerate() {
-            let _ = write!(self.marks, "{}{} {}", if number == 0 { "M" } else { "L" }, short(*x), short(*y));
+            let _ = write!(
+                self.marks,
+                "{}{} {}",
+                if number == 0 { "M" } else { "L" },
+                short(*x),
+                short(*y)
+            );
         }
         self.marks.push_str("\"/>");
     }
 
     /// Text that begins (`start`), ends (`end`) or has its middle (`middle`) at a point.
     pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
-        let class = if class.is_empty() { String::new() } else { format!(r#" class="{class}""#) };
-        let anchor = if anchor == "start" { String::new() } else { format!(r#" text-anchor="{anchor}""#) };
-        let _ = write!(self.marks, r#"<text{class}{anchor} x="{}" y="{}">{}</text>"#, short(x), short(y), escaped(text));
+        let class = if class.is_empty() {
+            String::new()
+        } else {
+            format!(r#" class="{class}""#)
+        };
+        let anchor = if anchor == "start" {
+            String::new()
+        } else {
+            format!(r#" text-anchor="{anchor}""#)
+        };
+        let _ = write!(
+            self.marks,
+            r#"<text{class}{anchor} x="{}" y="{}">{}</text>"#,
+            short(x),
+            short(y),
+            escaped(text)
+        );
     }
 
     /// Labels below a chart, each around its place.
     pub fn row_of_labels(&mut self, class: &str, y: f64, labels: &[(f64, String)]) {
-        let _ = write!(self.marks, r#"<g class="{class}" text-anchor="middle" transform="translate(0 {})">"#, short(y));
+        let _ = write!(
+            self.marks,
+            r#"<g class="{class}" text-anchor="middle" transform="translate(0 {})">"#,
+            short(y)
+        );
         for (x, label) in labels {
-            let _ = write!(self.marks, r#"<text x="{}">{}</text>"#, x.round(), escaped(label));
+            let _ = write!(
+                self.marks,
+                r#"<text x="{}">{}</text>"#,
+                x.round(),
+                escaped(label)
+            );
         }
         self.marks.push_str("</g>");
     }
 
     /// Labels beside a chart, each of which ends at `x`.
     pub fn column_of_labels(&mut self, class: &str, x: f64, labels: &[(f64, String)]) {
-        let _ = write!(self.marks, r#"<g class="{class}" text-anchor="end" transform="translate({} 0)">"#, short(x));
+        let _ = write!(
+            self.marks,
+            r#"<g class="{class}" text-anchor="end" transform="translate({} 0)">"#,
+            short(x)
+        );
         for (y, label) in labels {
-            let _ = write!(self.marks, r#"<text y="{}">{}</text>"#, y.round(), escaped(label));
+            let _ = write!(
+                self.marks,
+                r#"<text y="{}">{}</text>"#,
+                y.round(),
+                escaped(label)
+            );
         }
         self.marks.push_str("</g>");
     }
 
     /// Dots, as one mark.
     pub fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
-        let dots: String = points.iter().map(|(x, y)| format!("M{} {}h0", short(*x), short(*y))).collect();
+        let dots: String = points
+            .iter()
+            .map(|(x, y)| format!("M{} {}h0", short(*x), short(*y)))
+            .collect();
         let _ = write!(self.marks, r#"<path class="{class}" d="{dots}"/>"#);
     }
 }
@@ -129,7 +214,9 @@ mod tests {
     #[test]
     fn what_others_wrote_stays_text() {
         let mut svg = Svg::new("bars", 10.0, 10.0, "\"><script>");
-        svg.linked(Some("/records/a\"b"), "<b>", |svg| svg.text("label", "start", (0.0, 0.04), "a & 'b'"));
+        svg.linked(Some("/records/a\"b"), "<b>", |svg| {
+            svg.text("label", "start", (0.0, 0.04), "a & 'b'")
+        });
         assert_eq!(
             svg.finish(),
             "<svg class=\"chart bars\" viewBox=\"0 0 10 10\" role=\"group\" aria-label=\"&quot;&gt;&lt;script&gt;\">\

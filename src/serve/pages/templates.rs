@@ -1,5 +1,6 @@
-//! The templates of pages: built in, each of them replaced by a file of the same name where the operator gives a folder. Whatever comes from data is
-//! escaped, because every name ends in `.html`.
+//! The templates of pages: built in, each of them replaced by a file of the same name where the
+//! operator gives a folder. Whatever comes from data is escaped, because every name ends in
+//! `.html`.
 
 use std::path::Path;
 
@@ -23,8 +24,15 @@ macro_rules! context {
 }
 pub(super) use context;
 
-/// What stays as it is in a segment of a path and in a value of a query (RFC 3986, unreserved), and what browsers show better so.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':').remove(b',');
+/// What stays as it is in a segment of a path and in a value of a query (RFC 3986, unreserved), and
+/// what browsers show better so.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b',');
 
 /// A text as a segment of a path or a value of a query.
 pub fn segment(text: &str) -> String {
@@ -40,65 +48,125 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     // The escape of the library writes each slash of an address in six characters.
-    environment.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
-        Some(text) => out.write_str(&escaped(text)).map_err(minijinja::Error::from),
-        None => escape_formatter(out, state, value),
+    environment.set_formatter(|out, state, value| {
+        match value.as_str().filter(|_| !value.is_safe()) {
+            Some(text) => out
+                .write_str(&escaped(text))
+                .map_err(minijinja::Error::from),
+            None => escape_formatter(out, state, value),
+        }
     });
     for name in Embedded::iter() {
-        let own = folder.map(|folder| folder.join(&*name)).filter(|path| path.is_file());
+        let own = folder
+            .map(|folder| folder.join(&*name))
+            .filter(|path| path.is_file());
         let text = match &own {
             Some(path) => std::fs::read_to_string(path).at("read", path)?,
-            None => Embedded::get(&name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default(),
+            None => Embedded::get(&name)
+                .map(|file| String::from_utf8_lossy(&file.data).into_owned())
+                .unwrap_or_default(),
         };
-        let wrong = |error: minijinja::Error| Error::config(format!("the template {name} cannot be used: {error}"));
-        environment.add_template_owned(name.to_string(), text).map_err(wrong)?;
+        let wrong = |error: minijinja::Error| {
+            Error::config(format!("the template {name} cannot be used: {error}"))
+        };
+        environment
+            .add_template_owned(name.to_string(), text)
+            .map_err(wrong)?;
     }
     environment.add_filter("number", |value: Value| formatted(&value, words::separated));
-    environment.add_filter("cents", |value: Value| formatted(&value, |digits| words::separated(&words::with_cents(digits))));
-    environment.add_filter("amount", |value: Value, unit: String| words::amount_of(words::as_published(&value.to_string(), &unit), &unit));
-    environment.add_filter("brief", |value: Value, unit: String| words::brief(&value.to_string(), &unit));
-    environment.add_filter("margin", |value: Value, unit: String| words::margin(&value.to_string(), &unit));
-    environment.add_filter("published", |value: Value, unit: String| words::as_published(&value.to_string(), &unit).to_owned());
-    environment.add_filter("counted", |value: Value, thing: String| words::counted(&value.to_string(), &thing));
+    environment.add_filter("cents", |value: Value| {
+        formatted(&value, |digits| {
+            words::separated(&words::with_cents(digits))
+        })
+    });
+    environment.add_filter("amount", |value: Value, unit: String| {
+        words::amount_of(words::as_published(&value.to_string(), &unit), &unit)
+    });
+    environment.add_filter("brief", |value: Value, unit: String| {
+        words::brief(&value.to_string(), &unit)
+    });
+    environment.add_filter("margin", |value: Value, unit: String| {
+        words::margin(&value.to_string(), &unit)
+    });
+    environment.add_filter("published", |value: Value, unit: String| {
+        words::as_published(&value.to_string(), &unit).to_owned()
+    });
+    environment.add_filter("counted", |value: Value, thing: String| {
+        words::counted(&value.to_string(), &thing)
+    });
     environment.add_filter("miles", |miles: f64| format!("{miles:.2}"));
     environment.add_filter("cadence", words::cadence);
-    environment.add_filter("code", |text: String| Value::from_safe_string(with_code(&text)));
-    environment.add_filter("breaking", |text: String| Value::from_safe_string(breaking(&text)));
-    environment.add_filter("beginning", |text: String| text.rsplit_once(' ').map_or(text.clone(), |(beginning, _)| beginning.to_owned()));
+    environment.add_filter("code", |text: String| {
+        Value::from_safe_string(with_code(&text))
+    });
+    environment.add_filter("breaking", |text: String| {
+        Value::from_safe_string(breaking(&text))
+    });
+    environment.add_filter("beginning", |text: String| {
+        text.rsplit_once(' ')
+            .map_or(text.clone(), |(beginning, _)| beginning.to_owned())
+    });
     environment.add_filter("capitalized", |text: String| capitalized(&text));
-    environment.add_filter("linked", |text: String| Value::from_safe_string(with_links(&text)));
-    environment.add_function("grades", |low: Option<String>, high: Option<String>| words::grades(&low.unwrap_or_default(), &high.unwrap_or_default()));
-    environment.add_filter("markdown", |text: String| Value::from_safe_string(markdown(&text)));
+    environment.add_filter("linked", |text: String| {
+        Value::from_safe_string(with_links(&text))
+    });
+    environment.add_function("grades", |low: Option<String>, high: Option<String>| {
+        words::grades(&low.unwrap_or_default(), &high.unwrap_or_default())
+    });
+    environment.add_filter("markdown", |text: String| {
+        Value::from_safe_string(markdown(&text))
+    });
     environment.add_filter("time", |text: String| words::time(&text));
-    environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
+    environment.add_filter("size", |value: Value| {
+        f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size)
+    });
     environment.add_filter("sentence", |code: String| reasons::sentence(&code));
     environment.add_filter("words", |key: String| words::words(&key));
     environment.add_filter("goods", |class: String| words::goods(&class));
     environment.add_filter("family", |family: String| words::family(&family));
     environment.add_filter("segment", |text: Value| segment(&text.to_string()));
-    environment.add_filter("fraction", |value: f64| format!("{} %", words::separated(&format!("{}", (value * 1e5).round() / 1e3))));
-    environment.add_function("query", |path: String, values: Kwargs| query(&path, &values));
+    environment.add_filter("fraction", |value: f64| {
+        format!(
+            "{} %",
+            words::separated(&format!("{}", (value * 1e5).round() / 1e3))
+        )
+    });
+    environment.add_function("query", |path: String, values: Kwargs| {
+        query(&path, &values)
+    });
     Ok(environment)
 }
 
 fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
-    if value.is_none() || value.is_undefined() { String::new() } else { write(&value.to_string()) }
+    if value.is_none() || value.is_undefined() {
+        String::new()
+    } else {
+        write(&value.to_string())
+    }
 }
 
 /// A text with a capital at its beginning.
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
-/// A text as HTML, with what stands between backticks as code, and names of members such as `is_ytd`.
+/// A text as HTML, with what stands between backticks as code, and names of members such as
+/// `is_ytd`.
 fn with_code(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut written = String::with_capacity(text.len() + 26);
     for (number, part) in parts.iter().enumerate() {
         // The last of an odd number of backticks begins nothing.
         match number % 2 {
-            1 if number + 1 < parts.len() => written.push_str(&format!("<code>{}</code>", escaped(part))),
+            1 if number + 1 < parts.len() => {
+                written.push_str(&format!("<code>{}</code>", escaped(part)))
+            }
             1 => written.push_str(&format!("`{}", escaped(part))),
             _ => written.push_str(&part.split(' ').map(with_name).collect::<Vec<_>>().join(" ")),
         }
@@ -109,9 +177,14 @@ fn with_code(text: &str) -> String {
 /// A word as HTML; as code what is a name between its punctuation.
 fn with_name(word: &str) -> String {
     let name = word.trim_matches(|character: char| !character.is_ascii_alphanumeric());
-    let is_name = name.contains('_') && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let is_name = name.contains('_')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     match word.split_once(name).filter(|_| is_name) {
-        Some((before, behind)) => format!("{}<code>{name}</code>{}", escaped(before), escaped(behind)),
+        Some((before, behind)) => {
+            format!("{}<code>{name}</code>{}", escaped(before), escaped(behind))
+        }
         None => escaped(word),
     }
 }
@@ -134,7 +207,12 @@ fn with_links(text: &str) -> String {
         if !is_address {
             return escaped(word);
         }
-        format!("<a class=\"url\" href=\"{}\" rel=\"noreferrer\">{}</a>{}", escaped(address), escaped(address), escaped(&word[address.len()..]))
+        format!(
+            "<a class=\"url\" href=\"{}\" rel=\"noreferrer\">{}</a>{}",
+            escaped(address),
+            escaped(address),
+            escaped(&word[address.len()..])
+        )
     };
     text.split(' ').map(linked).collect::<Vec<_>>().join(" ")
 }
@@ -143,7 +221,9 @@ fn with_links(text: &str) -> String {
 fn markdown(text: &str) -> String {
     let parser = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
     let events = parser.map(|event| match event {
-        pulldown_cmark::Event::Html(text) | pulldown_cmark::Event::InlineHtml(text) => pulldown_cmark::Event::Text(text),
+        pulldown_cmark::Event::Html(text) | pulldown_cmark::Event::InlineHtml(text) => {
+            pulldown_cmark::Event::Text(text)
+        }
         other => other,
     });
     let mut written = String::new();
@@ -174,29 +254,53 @@ mod tests {
     fn every_template_reads_and_what_others_wrote_is_escaped() {
         let mut environment = environment(None).unwrap();
         environment.add_template("x.html", "{{ text }} {{ 1234567|number }} {{ none|number }} {{ query('/a', b=text, c=none) }}").unwrap();
-        let written = environment.get_template("x.html").unwrap().render(minijinja::context! { text => "<b>\"&" }).unwrap();
-        assert_eq!(written, "&lt;b&gt;&quot;&amp; 1,234,567  /a?b=%3Cb%3E%22%26");
+        let written = environment
+            .get_template("x.html")
+            .unwrap()
+            .render(minijinja::context! { text => "<b>\"&" })
+            .unwrap();
+        assert_eq!(
+            written,
+            "&lt;b&gt;&quot;&amp; 1,234,567  /a?b=%3Cb%3E%22%26"
+        );
     }
 
     #[test]
     fn backticks_become_code_names_break_between_words_and_addresses_are_links() {
         assert_eq!(with_code("`a<b` is `c"), "<code>a&lt;b</code> is `c");
-        assert_eq!(with_code("where (is_ytd), <a_b> and a_b.c_d"), "where (<code>is_ytd</code>), &lt;<code>a_b</code>&gt; and a_b.c_d");
+        assert_eq!(
+            with_code("where (is_ytd), <a_b> and a_b.c_d"),
+            "where (<code>is_ytd</code>), &lt;<code>a_b</code>&gt; and a_b.c_d"
+        );
         assert_eq!(breaking("known_tax.<b>"), "known_<wbr>tax.<wbr>&lt;b&gt;");
         let link = "<a class=\"url\" href=\"https://a.gov/?q=&quot;\" rel=\"noreferrer\">https://a.gov/?q=&quot;</a>";
-        assert_eq!(with_links("see https://a.gov/?q=\"; <b> javascript:x"), format!("see {link}; &lt;b&gt; javascript:x"));
+        assert_eq!(
+            with_links("see https://a.gov/?q=\"; <b> javascript:x"),
+            format!("see {link}; &lt;b&gt; javascript:x")
+        );
     }
 
     #[test]
     fn html_in_markdown_stays_text() {
-        assert_eq!(markdown("`a` <b onclick=x>c</b>"), "<p><code>a</code> &lt;b onclick=x&gt;c&lt;/b&gt;</p>\n");
+        assert_eq!(
+            markdown("`a` <b onclick=x>c</b>"),
+            "<p><code>a</code> &lt;b onclick=x&gt;c&lt;/b&gt;</p>\n"
+        );
     }
 
     #[test]
     fn a_template_of_the_operator_comes_before_the_one_built_in() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("problem.html"), "ours").unwrap();
-        assert_eq!(environment(Some(folder.path())).unwrap().get_template("problem.html").unwrap().render(()).unwrap(), "ours");
+        assert_eq!(
+            environment(Some(folder.path()))
+                .unwrap()
+                .get_template("problem.html")
+                .unwrap()
+                .render(())
+                .unwrap(),
+            "ours"
+        );
         std::fs::write(folder.path().join("problem.html"), "{% if %}").unwrap();
         let error = environment(Some(folder.path())).unwrap_err().to_string();
         assert!(error.contains("problem.html"), "{error}");

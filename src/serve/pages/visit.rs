@@ -64,12 +64,16 @@ impl Visit<'_> {
 
     /// A parameter of the query that is not blank.
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        find(&self.query, name).map(str::trim).filter(|value| !value.is_empty())
+        find(&self.query, name)
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
     }
 
     /// A field of the form that is not blank.
     pub fn field(&self, name: &str) -> Option<&str> {
-        find(&self.form, name).map(str::trim).filter(|value| !value.is_empty())
+        find(&self.form, name)
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
     }
 
     /// Asks the API, and returns the whole answer.
@@ -88,11 +92,15 @@ impl Visit<'_> {
     /// As [`Visit::ask`].
     pub async fn ask_with(&self, target: String, body: &Json) -> Result<Json> {
         let answer = self.send(&target, body).await?;
-        self.add_request(ApiRequest { target, body: Some(body.to_string().replace('\'', "\\u0027")) });
+        self.add_request(ApiRequest {
+            target,
+            body: Some(body.to_string().replace('\'', "\\u0027")),
+        });
         Ok(answer)
     }
 
-    /// Sends a body to the API to change something, which the page does not list, and returns the whole answer.
+    /// Sends a body to the API to change something, which the page does not list, and returns the
+    /// whole answer.
     ///
     /// # Errors
     /// As [`Visit::ask`].
@@ -100,13 +108,22 @@ impl Visit<'_> {
         self.put("POST", target, body.to_string().as_bytes()).await
     }
 
-    /// Asks for what a page can do without; null where it is not there, not covered, or not for this visitor.
+    /// Asks for what a page can do without; null where it is not there, not covered, or not for
+    /// this visitor.
     ///
     /// # Errors
     /// All others of the endpoint.
     pub async fn ask_if_there(&self, target: String) -> Result<Json> {
         match self.ask(target).await {
-            Err(problem) if matches!(problem.code, Code::NotFound | Code::CoverageUnavailable | Code::InsufficientPermission | Code::MissingApiKey) => {
+            Err(problem)
+                if matches!(
+                    problem.code,
+                    Code::NotFound
+                        | Code::CoverageUnavailable
+                        | Code::InsufficientPermission
+                        | Code::MissingApiKey
+                ) =>
+            {
                 Ok(Json::Null)
             }
             outcome => outcome,
@@ -118,25 +135,58 @@ impl Visit<'_> {
     /// # Errors
     /// As [`Visit::ask_if_there`].
     pub async fn ask_for_name(&self, target: String) -> Result<Json> {
-        let notices = self.told.lock().unwrap_or_else(PoisonError::into_inner).notices.len();
+        let notices = self
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .notices
+            .len();
         let answer = self.ask_if_there(target).await?;
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).notices.truncate(notices);
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .notices
+            .truncate(notices);
         Ok(answer)
     }
 
     fn add_request(&self, request: ApiRequest) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).requests.push(request);
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .requests
+            .push(request);
     }
 
     async fn put(&self, method: &str, target: &str, body: &[u8]) -> Result<Json> {
         let Pages { service, paths, .. } = self.pages;
-        let question = Question { method, target, body, present: self.release.as_ref() };
-        let bytes = ask(service, paths, &self.visitor.client, question, &self.request_id).await?;
-        let answer: Json = serde_json::from_slice(&bytes).map_err(|error| Problem::internal(&error))?;
+        let question = Question {
+            method,
+            target,
+            body,
+            present: self.release.as_ref(),
+        };
+        let bytes = ask(
+            service,
+            paths,
+            &self.visitor.client,
+            question,
+            &self.request_id,
+        )
+        .await?;
+        let answer: Json =
+            serde_json::from_slice(&bytes).map_err(|error| Problem::internal(&error))?;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for notice in answer["meta"]["notices"].as_array().into_iter().flatten() {
-            let (code, message) = (notice["code"].as_str().unwrap_or_default(), notice["message"].as_str().unwrap_or_default());
-            if !told.notices.iter().any(|(known, text)| known == code && text == message) {
+            let (code, message) = (
+                notice["code"].as_str().unwrap_or_default(),
+                notice["message"].as_str().unwrap_or_default(),
+            );
+            if !told
+                .notices
+                .iter()
+                .any(|(known, text)| known == code && text == message)
+            {
                 told.notices.push((code.to_owned(), message.to_owned()));
             }
         }
@@ -145,7 +195,10 @@ impl Visit<'_> {
 }
 
 fn find<'t>(pairs: &'t [(String, String)], name: &str) -> Option<&'t str> {
-    pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    pairs
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.as_str())
 }
 
 /// A path of the API with the values that are there as its query.
@@ -163,23 +216,42 @@ pub fn target(path: &str, query: &[(&str, Option<&str>)]) -> String {
 }
 
 /// What is percent-encoded of an address that was typed, beside what is no ASCII.
-const ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+const ADDRESS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
-/// A place of this server as a browser is sent there; none of a text that a browser could read as a place of another one: it leaves out tabs and line breaks,
-/// and takes `\` for `/`.
+/// A place of this server as a browser is sent there; none of a text that a browser could read as a
+/// place of another one: it leaves out tabs and line breaks, and takes `\` for `/`.
 pub fn location(place: &str) -> Option<String> {
-    let is_within = place.starts_with('/') && !place.starts_with("//") && !place.contains(|character: char| character.is_control() || character == '\\');
+    let is_within = place.starts_with('/')
+        && !place.starts_with("//")
+        && !place.contains(|character: char| character.is_control() || character == '\\');
     is_within.then(|| utf8_percent_encode(place, ADDRESS).to_string())
 }
 
 /// Pairs of a query or of a form, decoded; what is not UTF-8 is left out.
 pub fn pairs(text: &str) -> Vec<(String, String)> {
-    let decoded = |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8().ok().map(std::borrow::Cow::into_owned);
+    let decoded = |part: &str| {
+        percent_decode_str(&part.replace('+', " "))
+            .decode_utf8()
+            .ok()
+            .map(std::borrow::Cow::into_owned)
+    };
     let pair = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         Some((decoded(name)?, decoded(value)?))
     };
-    text.split('&').filter(|pair| !pair.is_empty()).filter_map(pair).collect()
+    text.split('&')
+        .filter(|pair| !pair.is_empty())
+        .filter_map(pair)
+        .collect()
 }
 
 #[cfg(test)]
@@ -208,15 +280,30 @@ mod tests {
             "/\\evil.example",
             "\t//evil.example",
         ];
-        for typed in beyond.into_iter().chain(["/\u{7f}/evil.example", "/\u{85}/evil.example", "https://evil.example/", "javascript:alert(1)"]) {
+        for typed in beyond.into_iter().chain([
+            "/\u{7f}/evil.example",
+            "/\u{85}/evil.example",
+            "https://evil.example/",
+            "javascript:alert(1)",
+        ]) {
             assert_eq!(location(typed), None, "{typed:?}");
         }
     }
 
     #[test]
     fn targets_and_pairs_are_written_and_read() {
-        assert_eq!(target("/v1/x", &[("a", Some("b c&d")), ("n", None), ("e", Some("é"))]), "/v1/x?a=b%20c%26d&e=%C3%A9");
+        assert_eq!(
+            target(
+                "/v1/x",
+                &[("a", Some("b c&d")), ("n", None), ("e", Some("é"))]
+            ),
+            "/v1/x?a=b%20c%26d&e=%C3%A9"
+        );
         let read: Vec<(String, String)> = pairs("q=Acme+%26+Co&&empty=&x&bad=%FF");
-        assert_eq!(read, [("q", "Acme & Co"), ("empty", ""), ("x", "")].map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(
+            read,
+            [("q", "Acme & Co"), ("empty", ""), ("x", "")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
     }
 }

@@ -3,22 +3,39 @@
 /// A figure with its unit; digits stay as published.
 pub fn amount(value: f64, unit: &str) -> String {
     // Published with one decimal, also where it is a zero.
-    let text = if matches!(unit, "percent" | "years") { format!("{value:.1}") } else { format!("{}", if value == 0.0 { 0.0 } else { value }) };
+    let text = if matches!(unit, "percent" | "years") {
+        format!("{value:.1}")
+    } else {
+        format!("{}", if value == 0.0 { 0.0 } else { value })
+    };
     amount_of(&text, unit)
 }
 
-/// Digits without the `.0` of a whole number that was kept as a fraction; of what is published with a decimal it is one of the digits.
+/// Digits without the `.0` of a whole number that was kept as a fraction; of what is published with
+/// a decimal it is one of the digits.
 pub fn as_published<'d>(digits: &'d str, unit: &str) -> &'d str {
-    if matches!(unit, "percent" | "years") || unit.contains('/') { digits } else { digits.strip_suffix(".0").unwrap_or(digits) }
+    if matches!(unit, "percent" | "years") || unit.contains('/') {
+        digits
+    } else {
+        digits.strip_suffix(".0").unwrap_or(digits)
+    }
 }
 
 /// The same of digits that are written already.
 pub fn amount_of(digits: &str, unit: &str) -> String {
     if let Some((money, share)) = unit.split_once('/') {
-        return format!("{} per {}", amount_of(&with_cents(digits), money), share.trim_end_matches('s'));
+        return format!(
+            "{} per {}",
+            amount_of(&with_cents(digits), money),
+            share.trim_end_matches('s')
+        );
     }
     let has_cents = unit.eq_ignore_ascii_case("usd") && digits.contains('.');
-    let text = if has_cents { separated(&with_cents(digits)) } else { separated(digits) };
+    let text = if has_cents {
+        separated(&with_cents(digits))
+    } else {
+        separated(digits)
+    };
     match unit {
         "usd" | "USD" => match text.strip_prefix('-') {
             Some(text) => format!("-${text}"),
@@ -40,7 +57,9 @@ pub fn with_cents(digits: &str) -> String {
 
 /// A number with a comma after every three digits before the point.
 pub fn separated(text: &str) -> String {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text), |digits| ("-", digits));
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.to_owned();
@@ -57,15 +76,24 @@ pub fn separated(text: &str) -> String {
 
 /// How many things there are: `1 permit`, `2,000 permits`.
 pub fn counted(digits: &str, thing: &str) -> String {
-    format!("{} {thing}{}", separated(digits), if digits == "1" { "" } else { "s" })
+    format!(
+        "{} {thing}{}",
+        separated(digits),
+        if digits == "1" { "" } else { "s" }
+    )
 }
 
-/// An amount in millions and more with two decimals, rounded half up; a smaller one as it is. Pages show it where the exact figure is one click away.
+/// An amount in millions and more with two decimals, rounded half up; a smaller one as it is. Pages
+/// show it where the exact figure is one click away.
 pub fn brief(digits: &str, unit: &str) -> String {
     let exact = amount_of(as_published(digits, unit), unit);
-    let (sign, size) = digits.strip_prefix('-').map_or(("", digits), |size| ("-", size));
+    let (sign, size) = digits
+        .strip_prefix('-')
+        .map_or(("", digits), |size| ("-", size));
     // Rounded to ten thousands and more: what is behind the point changes nothing.
-    let Ok(whole) = size.split('.').next().unwrap_or_default().parse::<u128>() else { return exact };
+    let Ok(whole) = size.split('.').next().unwrap_or_default().parse::<u128>() else {
+        return exact;
+    };
     let (scale, word) = match whole {
         _ if unit.contains('/') => return exact,
         1_000_000_000_000.. => (1_000_000_000_000, "trillion"),
@@ -74,13 +102,23 @@ pub fn brief(digits: &str, unit: &str) -> String {
         _ => return exact,
     };
     let hundredths = (whole + scale / 200) / (scale / 100);
-    format!("{} {word}", amount_of(&format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100), unit))
+    format!(
+        "{} {word}",
+        amount_of(
+            &format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100),
+            unit
+        )
+    )
 }
 
 /// A margin of error; that of a percentage is in percentage points.
 pub fn margin(digits: &str, unit: &str) -> String {
     let digits = as_published(digits, unit);
-    if unit == "percent" { format!("{} percentage points", separated(digits)) } else { amount_of(digits, unit) }
+    if unit == "percent" {
+        format!("{} percentage points", separated(digits))
+    } else {
+        amount_of(digits, unit)
+    }
 }
 
 /// A number in three digits or so, for the axes of charts.
@@ -98,7 +136,11 @@ pub fn rough(value: f64) -> String {
         _ => 2,
     };
     let digits = format!("{scaled:.decimals$}");
-    let digits = if decimals > 0 { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    let digits = if decimals > 0 {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &digits
+    };
     format!("{}{letter}", separated(digits))
 }
 
@@ -115,7 +157,12 @@ pub fn size(bytes: f64) -> String {
 
 /// An instant to the minute; any other text as it is.
 pub fn time(text: &str) -> String {
-    match (text.get(..10), text.get(10..11), text.get(11..16), text.ends_with('Z')) {
+    match (
+        text.get(..10),
+        text.get(10..11),
+        text.get(11..16),
+        text.ends_with('Z'),
+    ) {
         (Some(day), Some("T"), Some(minute), true) => format!("{day} {minute} UTC"),
         _ => text.to_owned(),
     }
@@ -123,18 +170,23 @@ pub fn time(text: &str) -> String {
 
 /// Words that are written in capitals.
 const CAPITALS: &[&str] = &[
-    "ain", "apn", "api", "bbl", "cik", "dba", "eps", "fips", "gpin", "id", "lei", "llc", "lllp", "llp", "lp", "moe", "opa", "otc", "pams", "pin", "sic", "ssl",
-    "tcad", "tmk", "tx", "url", "usd", "zip", "zip5", "zip9", "zcta",
+    "ain", "apn", "api", "bbl", "cik", "dba", "eps", "fips", "gpin", "id", "lei", "llc", "lllp",
+    "llp", "lp", "moe", "opa", "otc", "pams", "pin", "sic", "ssl", "tcad", "tmk", "tx", "url",
+    "usd", "zip", "zip5", "zip9", "zcta",
 ];
 
-/// Keys whose words alone do not make a label, classes of goods, and codes of grades in the directory of schools: a key and its label on each line.
+/// Keys whose words alone do not make a label, classes of goods, and codes of grades in the
+/// directory of schools: a key and its label on each line.
 const LABELS: &str = include_str!("assets/labels.csv");
 const GOODS: &str = include_str!("assets/goods.csv");
 const GRADES: &str = include_str!("assets/grades.csv");
 
 /// The label of a key in one of the lists.
 fn label_in(list: &'static str, key: &str) -> Option<&'static str> {
-    list.lines().filter_map(|line| line.split_once(';')).find(|(known, _)| *known == key).map(|(_, label)| label)
+    list.lines()
+        .filter_map(|line| line.split_once(';'))
+        .find(|(known, _)| *known == key)
+        .map(|(_, label)| label)
 }
 
 /// A key as words: `median_home_value` is `Median home value`.
@@ -164,7 +216,11 @@ pub fn goods(class: &str) -> String {
 
 /// The grades of a school, from the codes of the directory.
 pub fn grades(low: &str, high: &str) -> String {
-    let grade = |code: &str| label_in(GRADES, code).unwrap_or_else(|| code.trim_start_matches('0')).to_owned();
+    let grade = |code: &str| {
+        label_in(GRADES, code)
+            .unwrap_or_else(|| code.trim_start_matches('0'))
+            .to_owned()
+    };
     match (grade(low), grade(high)) {
         (low, high) if low.is_empty() && high.is_empty() => "not reported".to_owned(),
         (low, high) if low == high => low,
@@ -206,53 +262,128 @@ mod tests {
 
     #[test]
     fn digits_stay_and_separators_come() {
-        let amounts: Vec<String> = [(126_696.0, "usd"), (54.0, "percent"), (-1_234_567.5, "USD"), (6.08, "USD/shares"), (0.0, "persons"), (-0.0, "usd")]
-            .iter()
-            .map(|(value, unit)| amount(*value, unit))
-            .collect();
-        assert_eq!(amounts, ["$126,696", "54.0 %", "-$1,234,567.50", "$6.08 per share", "0", "$0"]);
-        let published = [("19652.0", "persons"), ("71.0", "percent"), ("3.0", "USD/shares"), ("0.5", "usd")].map(|(digits, unit)| as_published(digits, unit));
+        let amounts: Vec<String> = [
+            (126_696.0, "usd"),
+            (54.0, "percent"),
+            (-1_234_567.5, "USD"),
+            (6.08, "USD/shares"),
+            (0.0, "persons"),
+            (-0.0, "usd"),
+        ]
+        .iter()
+        .map(|(value, unit)| amount(*value, unit))
+        .collect();
+        assert_eq!(
+            amounts,
+            [
+                "$126,696",
+                "54.0 %",
+                "-$1,234,567.50",
+                "$6.08 per share",
+                "0",
+                "$0"
+            ]
+        );
+        let published = [
+            ("19652.0", "persons"),
+            ("71.0", "percent"),
+            ("3.0", "USD/shares"),
+            ("0.5", "usd"),
+        ]
+        .map(|(digits, unit)| as_published(digits, unit));
         assert_eq!(published, ["19652", "71.0", "3.0", "0.5"]);
-        assert_eq!(["1234", "-999", "1e9", "100000.25", ""].map(separated), ["1,234", "-999", "1e9", "100,000.25", ""]);
-        assert_eq!([391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough), ["391 B", "9,999", "1.23 M", "0.5", "-45.3 k"]);
-        assert_eq!([12.0, 1_234.0, 17_609_000.0].map(size), ["12 bytes", "1.2 kB", "17.6 MB"]);
+        assert_eq!(
+            ["1234", "-999", "1e9", "100000.25", ""].map(separated),
+            ["1,234", "-999", "1e9", "100,000.25", ""]
+        );
+        assert_eq!(
+            [391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough),
+            ["391 B", "9,999", "1.23 M", "0.5", "-45.3 k"]
+        );
+        assert_eq!(
+            [12.0, 1_234.0, 17_609_000.0].map(size),
+            ["12 bytes", "1.2 kB", "17.6 MB"]
+        );
     }
 
     #[test]
     fn large_amounts_are_short_and_small_ones_exact() {
-        let written =
-            [("391035000000", "USD"), ("15115823000", "shares"), ("-2722000000.0", "USD"), ("453500", "usd"), ("3", "USD/shares"), ("344085000000", "USD")];
-        let expected = ["$391.04 billion", "15.12 billion", "-$2.72 billion", "$453,500", "$3.00 per share", "$344.09 billion"];
+        let written = [
+            ("391035000000", "USD"),
+            ("15115823000", "shares"),
+            ("-2722000000.0", "USD"),
+            ("453500", "usd"),
+            ("3", "USD/shares"),
+            ("344085000000", "USD"),
+        ];
+        let expected = [
+            "$391.04 billion",
+            "15.12 billion",
+            "-$2.72 billion",
+            "$453,500",
+            "$3.00 per share",
+            "$344.09 billion",
+        ];
         assert_eq!(written.map(|(digits, unit)| brief(digits, unit)), expected);
     }
 
     #[test]
     fn one_thing_is_counted_in_the_singular() {
-        assert_eq!(["0", "1", "2000"].map(|digits| counted(digits, "permit")), ["0 permits", "1 permit", "2,000 permits"]);
+        assert_eq!(
+            ["0", "1", "2000"].map(|digits| counted(digits, "permit")),
+            ["0 permits", "1 permit", "2,000 permits"]
+        );
     }
 
     #[test]
     fn margins_of_percentages_are_in_percentage_points() {
         assert_eq!(
-            [("3.2", "percent"), ("1335.0", "persons"), ("411", "usd")].map(|(digits, unit)| margin(digits, unit)),
+            [("3.2", "percent"), ("1335.0", "persons"), ("411", "usd")]
+                .map(|(digits, unit)| margin(digits, unit)),
             ["3.2 percentage points", "1,335", "$411"]
         );
     }
 
     #[test]
     fn codes_of_grades_and_numbers_of_days_become_words() {
-        let codes = [("KG", "05"), ("PK", "PK"), ("09", "13"), ("UG", "UG"), ("AE", "AE"), ("", "")];
-        assert_eq!(codes.map(|(low, high)| grades(low, high)), ["K–5", "Pre-K", "9–13", "Ungraded", "Adult education", "not reported"]);
-        assert_eq!([1, 7, 31, 91, 366, 45].map(cadence), ["day", "week", "month", "quarter", "year", "45 days"]);
+        let codes = [
+            ("KG", "05"),
+            ("PK", "PK"),
+            ("09", "13"),
+            ("UG", "UG"),
+            ("AE", "AE"),
+            ("", ""),
+        ];
+        assert_eq!(
+            codes.map(|(low, high)| grades(low, high)),
+            [
+                "K–5",
+                "Pre-K",
+                "9–13",
+                "Ungraded",
+                "Adult education",
+                "not reported"
+            ]
+        );
+        assert_eq!(
+            [1, 7, 31, 91, 366, 45].map(cadence),
+            ["day", "week", "month", "quarter", "year", "45 days"]
+        );
     }
 
     #[test]
     fn instants_are_told_to_the_minute() {
-        assert_eq!(["2026-11-25T03:53:50.773267777Z", "2026-11-25", "é"].map(time), ["2026-11-25 03:53 UTC", "2026-11-25", "é"]);
+        assert_eq!(
+            ["2026-11-25T03:53:50.773267777Z", "2026-11-25", "é"].map(time),
+            ["2026-11-25 03:53 UTC", "2026-11-25", "é"]
+        );
     }
 
     #[test]
     fn keys_become_words() {
-        assert_eq!(["median_home_value", "eps_diluted", "zip", "record_id", ""].map(words), ["Median home value", "EPS, diluted", "ZIP", "Record ID", ""]);
+        assert_eq!(
+            ["median_home_value", "eps_diluted", "zip", "record_id", ""].map(words),
+            ["Median home value", "EPS, diluted", "ZIP", "Record ID", ""]
+        );
     }
 }

@@ -93,28 +93,42 @@ struct LinkingMethods {
     name_and_state: usize,
 }
 
-/// Whether a text has the form of an id: state and list, then the number, which may have hyphens itself.
+/// Whether a text has the form of an id: state and list, then the number, which may have hyphens
+/// itself.
 fn is_id(licenses: &Licenses, text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    licenses.lists.keys().any(|(state, source)| text.starts_with(&format!("{}-{source}-", state.to_ascii_lowercase())))
+    licenses.lists.keys().any(|(state, source)| {
+        text.starts_with(&format!("{}-{source}-", state.to_ascii_lowercase()))
+    })
 }
 
 /// The license that the path names.
 ///
 /// # Errors
-/// `not_found`; `ambiguous_identifier`, when a number is that of several; those of a wrong state or profession.
-async fn license_of_path<'a>(call: &Call<'_>, query: &Parameters<'_>, licenses: &'a Licenses) -> Result<WithActions<'a>> {
+/// `not_found`; `ambiguous_identifier`, when a number is that of several; those of a wrong state or
+/// profession.
+async fn license_of_path<'a>(
+    call: &Call<'_>,
+    query: &Parameters<'_>,
+    licenses: &'a Licenses,
+) -> Result<WithActions<'a>> {
     let text = call.path_value("license");
     let rows = match licenses.find(text) {
         Some(row) => vec![row],
         None => {
             let Some(state) = query.state else {
                 return Err(match is_id(licenses, text) {
-                    true => Problem::of_field(Code::NotFound, "license", format!("no license has the id `{text}`")),
+                    true => Problem::of_field(
+                        Code::NotFound,
+                        "license",
+                        format!("no license has the id `{text}`"),
+                    ),
                     false => Problem::of_field(
                         Code::MissingParameter,
                         "state",
-                        format!("`{text}` is not a license ID such as WA-lni-SERVPG*892PL; to look up a license number, add `state`"),
+                        format!(
+                            "`{text}` is not a license ID such as WA-lni-SERVPG*892PL; to look up a license number, add `state`"
+                        ),
                     ),
                 });
             };
@@ -124,18 +138,37 @@ async fn license_of_path<'a>(call: &Call<'_>, query: &Parameters<'_>, licenses: 
         }
     };
     let found = licenses_of(call, licenses, &rows).await?;
-    let found: Vec<WithActions<'_>> = told_apart(found, text).licenses.into_iter().map(|stated| stated.license).collect();
+    let found: Vec<WithActions<'_>> = told_apart(found, text)
+        .licenses
+        .into_iter()
+        .map(|stated| stated.license)
+        .collect();
     match found.len() {
         0 => Err(Problem::of_field(
             Code::NotFound,
             "license",
-            format!("no license of that state has the number `{text}`; this does not prove that there is none"),
+            format!(
+                "no license of that state has the number `{text}`; this does not prove that there is none"
+            ),
         )),
-        1 => found.into_iter().next().ok_or_else(|| Problem::internal(&"a row was not read")),
+        1 => found
+            .into_iter()
+            .next()
+            .ok_or_else(|| Problem::internal(&"a row was not read")),
         _ => {
-            let candidates: Vec<String> = found.iter().map(|found| found.license.at("license_id").to_owned()).collect();
-            let message = format!("`{text}` is the number of {} licenses: {}", candidates.len(), candidates.join(", "));
-            Err(Problem { candidates, ..Problem::of_field(Code::AmbiguousIdentifier, "license", message) })
+            let candidates: Vec<String> = found
+                .iter()
+                .map(|found| found.license.at("license_id").to_owned())
+                .collect();
+            let message = format!(
+                "`{text}` is the number of {} licenses: {}",
+                candidates.len(),
+                candidates.join(", ")
+            );
+            Err(Problem {
+                candidates,
+                ..Problem::of_field(Code::AmbiguousIdentifier, "license", message)
+            })
         }
     }
 }
@@ -144,11 +177,18 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
     let query = Parameters::of(call)?;
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
-    let days = DayRange::of(("permits_from", query.permits_from), ("permits_to", query.permits_to))?;
+    let days = DayRange::of(
+        ("permits_from", query.permits_from),
+        ("permits_to", query.permits_to),
+    )?;
     let found = license_of_path(call, &query, licenses).await?;
     let mut meta = Meta::of(
         &[LICENSES, ACTIONS, PERMITS, CONTACTS, LINKS],
-        format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)),
+        format!(
+            "{} licenses and {} permits",
+            licenses.rows.len(),
+            call.release.manifest.rows(PERMITS)
+        ),
     );
     let none = Permits::default();
     let permits = call.release.table::<Permits>().unwrap_or(&none);
@@ -158,14 +198,23 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     linked.by_name.retain(is_wanted);
     let mut rows: Vec<u32> = linked.by_number.union(&linked.by_name).copied().collect();
     newest_first(permits, &mut rows);
-    let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
+    let page = permits
+        .rows
+        .fetch(call.reader(), paging.slice(&rows))
+        .await?;
     json.value(&Contractor {
         license: found.shown(),
         provenance: found.license.origin(&call.release.manifest),
         permit_summary: PermitSummary::of(&mut meta, permits, &rows),
-        permits: page.iter().map(|permit| PermitOfContractor::of(call, permit)).collect(),
+        permits: page
+            .iter()
+            .map(|permit| PermitOfContractor::of(call, permit))
+            .collect(),
         linking: Linking {
-            methods: LinkingMethods { exact_number: linked.by_number.len(), name_and_state: linked.by_name.len() },
+            methods: LinkingMethods {
+                exact_number: linked.by_number.len(),
+                name_and_state: linked.by_name.len(),
+            },
             jurisdictions_with_license_numbers: &permits.with_license_numbers,
         },
     });

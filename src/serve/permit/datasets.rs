@@ -14,7 +14,9 @@ pub const LINKS: &str = Link::ID;
 pub struct Permit;
 
 impl Permit {
-    const ALL: &'static Columns = &PermitFields::COLUMNS.and(PermitNotes::COLUMNS.names()).and(&["record_id", "address_key", "validation_status"]);
+    const ALL: &'static Columns = &PermitFields::COLUMNS
+        .and(PermitNotes::COLUMNS.names())
+        .and(&["record_id", "address_key", "validation_status"]);
 }
 
 impl Dataset for Permit {
@@ -28,8 +30,13 @@ impl Dataset for Permit {
 pub struct Contact;
 
 impl Contact {
-    const ALL: &'static Columns =
-        &PermitContractor::COLUMNS.and(&["permit_id", "seq", "license_number_normalized", "other_license_number_normalized?", "name_normalized"]);
+    const ALL: &'static Columns = &PermitContractor::COLUMNS.and(&[
+        "permit_id",
+        "seq",
+        "license_number_normalized",
+        "other_license_number_normalized?",
+        "name_normalized",
+    ]);
 }
 
 impl Dataset for Contact {
@@ -45,7 +52,14 @@ pub struct Link;
 impl Dataset for Link {
     const ID: &'static str = "permit.license_link";
     const KEY: &'static str = "permit_id";
-    const COLUMNS: &'static [&'static str] = &["record_id", "permit_id", "seq", "license_id", "method", "evidence"];
+    const COLUMNS: &'static [&'static str] = &[
+        "record_id",
+        "permit_id",
+        "seq",
+        "license_id",
+        "method",
+        "evidence",
+    ];
 }
 
 row! {
@@ -77,7 +91,8 @@ row! {
         completed_date: Option<Date>,
         /// Day on which the permit expires; null if the list does not state it.
         expires_date: Option<Date>,
-        /// Whether expires_date had passed on the date of the list; some lists go on calling such permits issued. Null without such a date.
+        /// Whether expires_date had passed on the date of the list; some lists go on calling such
+        /// permits issued. Null without such a date.
         is_expired: Option<bool> = None,
         job_value: Option<Decimal>,
         /// Fees of the permit in US dollars; null if the list does not state them.
@@ -155,13 +170,16 @@ row! {
         other_license_scheme "?": Option<&'a str>,
         /// Identifier of the license that the party is linked to; null if it is linked to none.
         license_id: Option<&'a str> = None,
-        /// How the license is known: its number, of the same scheme, is on the permit, or only one contractor's license of the state has the name.
+        /// How the license is known: its number, of the same scheme, is on the permit, or only one
+        /// contractor's license of the state has the name.
         #[schemars(extend("enum" = ["exact_number", "name_and_state", null]))]
         link_method: Option<&'a str> = None,
-        /// `stated`: the permit names the license. `likely`: it names a business, and only one contractor's license of the state is under that name.
+        /// `stated`: the permit names the license. `likely`: it names a business, and only one
+        /// contractor's license of the state is under that name.
         #[schemars(extend("enum" = ["stated", "likely", null]))]
         link_confidence: Option<&'static str> = None,
-        /// Record of the link, whose provenance has the rows of permit and license; null if the party is linked to no license.
+        /// Record of the link, whose provenance has the rows of permit and license; null if the
+        /// party is linked to no license.
         link_record_id: Option<&'a str> = None,
         phone: Option<&'a str>,
         /// Record of the party in `permit.contact`, for `/v1/provenance/{record_id}`.

@@ -1,4 +1,5 @@
-//! What a search for permits asks for beyond places and words, decided row by row: types, tags, dates, values, contractors.
+//! What a search for permits asks for beyond places and words, decided row by row: types, tags,
+//! dates, values, contractors.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -47,7 +48,11 @@ impl<'a> Filter<'a> {
         if let (Some(least), Some(most)) = values
             && least > most
         {
-            return Err(Problem::of_field(Code::InvalidParameter, "min_value", "`min_value` is more than `max_value`"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "min_value",
+                "`min_value` is more than `max_value`",
+            ));
         }
         let mut filter = Self {
             permits,
@@ -58,7 +63,10 @@ impl<'a> Filter<'a> {
             with_tags: 0,
             without_tags: 0,
             has_absent_tag: false,
-            date: DATES.iter().position(|name| name.strip_suffix("_date") == Some(date_field)).unwrap_or(0),
+            date: DATES
+                .iter()
+                .position(|name| name.strip_suffix("_date") == Some(date_field))
+                .unwrap_or(0),
             days: DayRange::of(("date_from", query.date_from), ("date_to", query.date_to))?,
             values,
             of_contractor: None,
@@ -68,14 +76,24 @@ impl<'a> Filter<'a> {
         filter.read_tags(&query.tags);
         if let Some(name) = query.contractor {
             let (hits, is_cut) =
-                NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| permits.contractors.search(&query, MatchMode::Best, &|_| true));
+                NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| {
+                    permits
+                        .contractors
+                        .search(&query, MatchMode::Best, &|_| true)
+                });
             filter.of_contractor = Some(hits.into_iter().map(|hit| hit.row).collect());
             filter.is_cut = is_cut;
         }
         if let Some(number) = query.contractor_license {
             let number = normalized(number, &[]);
             let states: HashSet<&String> = permits.lists.values().map(|list| &list.state).collect();
-            filter.of_license = Some(states.into_iter().flat_map(|state| permits.with_license(state, &number)).copied().collect());
+            filter.of_license = Some(
+                states
+                    .into_iter()
+                    .flat_map(|state| permits.with_license(state, &number))
+                    .copied()
+                    .collect(),
+            );
         }
         Ok(filter)
     }
@@ -83,7 +101,12 @@ impl<'a> Filter<'a> {
     fn read_tags(&mut self, tags: &[&str]) {
         for text in tags {
             let tag = text.strip_prefix('-').unwrap_or(text);
-            let bit = self.permits.tag_words.iter().position(|known| known == tag).map(|bit| 1 << bit);
+            let bit = self
+                .permits
+                .tag_words
+                .iter()
+                .position(|known| known == tag)
+                .map(|bit| 1 << bit);
             match (bit, text.starts_with('-')) {
                 (Some(bit), true) => self.without_tags |= bit,
                 (Some(bit), false) => self.with_tags |= bit,
@@ -97,8 +120,19 @@ impl<'a> Filter<'a> {
         if self.days.is_open() {
             return None;
         }
-        let lists: BTreeSet<&str> = rows.iter().map(|row| self.permits.jurisdiction(*row)).collect();
-        let lacking: Vec<&str> = lists.into_iter().filter(|id| self.permits.lists.get(*id).is_some_and(|list| list.with_date[self.date] == 0)).collect();
+        let lists: BTreeSet<&str> = rows
+            .iter()
+            .map(|row| self.permits.jurisdiction(*row))
+            .collect();
+        let lacking: Vec<&str> = lists
+            .into_iter()
+            .filter(|id| {
+                self.permits
+                    .lists
+                    .get(*id)
+                    .is_some_and(|list| list.with_date[self.date] == 0)
+            })
+            .collect();
         let field = DATES[self.date].trim_end_matches("_date");
         let message = || {
             format!(
@@ -106,28 +140,63 @@ impl<'a> Filter<'a> {
                 lacking.join(", ")
             )
         };
-        (!lacking.is_empty()).then(|| Notice { code: "DATE_NOT_PUBLISHED", message: message().into() })
+        (!lacking.is_empty()).then(|| Notice {
+            code: "DATE_NOT_PUBLISHED",
+            message: message().into(),
+        })
     }
 
-    /// Says which of the lists that rows are from have no permits of a type that is asked for, or none of the days.
+    /// Says which of the lists that rows are from have no permits of a type that is asked for, or
+    /// none of the days.
     pub fn add_gaps_notices(&self, rows: &[u32], notices: &mut Vec<Notice>) {
-        let ids: BTreeSet<&str> = rows.iter().map(|row| self.permits.jurisdiction(*row)).collect();
-        let lists = || ids.iter().filter_map(|id| Some((*id, self.permits.lists.get(*id)?)));
+        let ids: BTreeSet<&str> = rows
+            .iter()
+            .map(|row| self.permits.jurisdiction(*row))
+            .collect();
+        let lists = || {
+            ids.iter()
+                .filter_map(|id| Some((*id, self.permits.lists.get(*id)?)))
+        };
         for kind in self.types {
-            let lacking: Vec<&str> = lists().filter(|(_, list)| !list.types.contains(*kind)).map(|(id, _)| id).collect();
+            let lacking: Vec<&str> = lists()
+                .filter(|(_, list)| !list.types.contains(*kind))
+                .map(|(id, _)| id)
+                .collect();
             if !lacking.is_empty() {
                 let message = format!(
                     "No permit of {} is of the type `{kind}`: such permits are not in what is published here, which does not mean that there are none.",
                     lacking.join(", ")
                 );
-                notices.push(Notice { code: "TYPE_NOT_PUBLISHED", message: message.into() });
+                notices.push(Notice {
+                    code: "TYPE_NOT_PUBLISHED",
+                    message: message.into(),
+                });
             }
         }
-        let outside = lists().filter_map(|(id, list)| Some((id, list.days[self.date].filter(|(first, last)| !self.days.overlaps(*first, *last))?)));
-        let outside: Vec<String> = outside.map(|(id, (first, last))| format!("{id} has permits from {} to {}", days::date(first), days::date(last))).collect();
+        let outside = lists().filter_map(|(id, list)| {
+            Some((
+                id,
+                list.days[self.date].filter(|(first, last)| !self.days.overlaps(*first, *last))?,
+            ))
+        });
+        let outside: Vec<String> = outside
+            .map(|(id, (first, last))| {
+                format!(
+                    "{id} has permits from {} to {}",
+                    days::date(first),
+                    days::date(last)
+                )
+            })
+            .collect();
         if !outside.is_empty() {
-            let message = format!("The days asked for lie outside of what is published: {}.", outside.join("; "));
-            notices.push(Notice { code: "DATES_NOT_PUBLISHED", message: message.into() });
+            let message = format!(
+                "The days asked for lie outside of what is published: {}.",
+                outside.join("; ")
+            );
+            notices.push(Notice {
+                code: "DATES_NOT_PUBLISHED",
+                message: message.into(),
+            });
         }
     }
 
@@ -139,9 +208,12 @@ impl<'a> Filter<'a> {
     pub fn takes(&self, row: u32) -> bool {
         let (permits, index) = (self.permits, row as usize);
         let is_listed = |list: &[&str], value: &str| list.is_empty() || list.contains(&value);
-        let is_one = |wanted: Option<&str>, value: Option<&str>| wanted.is_none_or(|wanted| value == Some(wanted));
+        let is_one = |wanted: Option<&str>, value: Option<&str>| {
+            wanted.is_none_or(|wanted| value == Some(wanted))
+        };
         let value = permits.values[index];
-        let has_rows = |rows: &Option<HashSet<u32>>| rows.as_ref().is_none_or(|rows| rows.contains(&row));
+        let has_rows =
+            |rows: &Option<HashSet<u32>>| rows.as_ref().is_none_or(|rows| rows.contains(&row));
         !self.has_absent_tag
             && is_listed(self.types, permits.types.at(index))
             && is_listed(self.statuses, permits.statuses.at(index))
@@ -150,18 +222,32 @@ impl<'a> Filter<'a> {
             && permits.tags[index] & self.with_tags == self.with_tags
             && permits.tags[index] & self.without_tags == 0
             && self.days.has(known_day(permits.dates[self.date][index]))
-            && self.values.0.is_none_or(|least| value != NO_VALUE && least <= value)
-            && self.values.1.is_none_or(|most| value != NO_VALUE && value <= most)
+            && self
+                .values
+                .0
+                .is_none_or(|least| value != NO_VALUE && least <= value)
+            && self
+                .values
+                .1
+                .is_none_or(|most| value != NO_VALUE && value <= most)
             && has_rows(&self.of_contractor)
             && has_rows(&self.of_license)
     }
 
-    /// Puts rows in order: by the date that is searched by or by value, falling; those without one last, then by number of the row.
+    /// Puts rows in order: by the date that is searched by or by value, falling; those without one
+    /// last, then by number of the row.
     pub fn sort(&self, rows: &mut [u32], by_value: bool) {
         let permits = self.permits;
         match by_value {
-            true => rows.sort_by_key(|row| (std::cmp::Reverse(permits.values[*row as usize]), *row)),
-            false => rows.sort_by_key(|row| (std::cmp::Reverse(permits.dates[self.date][*row as usize]), *row)),
+            true => {
+                rows.sort_by_key(|row| (std::cmp::Reverse(permits.values[*row as usize]), *row))
+            }
+            false => rows.sort_by_key(|row| {
+                (
+                    std::cmp::Reverse(permits.dates[self.date][*row as usize]),
+                    *row,
+                )
+            }),
         }
     }
 }

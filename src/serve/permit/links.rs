@@ -1,4 +1,5 @@
-//! The parties of permits with the licenses they are linked to, as the release says it: a link is a published record, made with the permits.
+//! The parties of permits with the licenses they are linked to, as the release says it: a link is a
+//! published record, made with the permits.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,11 @@ pub const NAME_AND_STATE: &str = "name_and_state";
 
 /// How sure a link is: the permit states the license, or names a business that is likely the same.
 fn confidence(method: &str) -> &'static str {
-    if method == EXACT_NUMBER { "stated" } else { "likely" }
+    if method == EXACT_NUMBER {
+        "stated"
+    } else {
+        "likely"
+    }
 }
 
 /// A party of a permit, with its link to a license.
@@ -40,25 +45,40 @@ impl Party<'_> {
 }
 
 /// The columns of a party that a link may rest on.
-const EVIDENCE: [&str; 3] = ["license_number_normalized", "other_license_number_normalized", "name_normalized"];
+const EVIDENCE: [&str; 3] = [
+    "license_number_normalized",
+    "other_license_number_normalized",
+    "name_normalized",
+];
 
-/// Whether a link is about a party, and about what it says today: links that could not be made anew may be older than the permits.
+/// Whether a link is about a party, and about what it says today: links that could not be made anew
+/// may be older than the permits.
 fn is_of(link: &Record<'_, Link>, contact: &Record<'_, Contact>) -> bool {
-    link.integer("seq") == contact.integer("seq") && EVIDENCE.iter().any(|column| contact.text(column) == link.text("evidence"))
+    link.integer("seq") == contact.integer("seq")
+        && EVIDENCE
+            .iter()
+            .any(|column| contact.text(column) == link.text("evidence"))
 }
 
 /// The parties of permits with their licenses, in the order of the permits.
 ///
 /// # Errors
 /// `internal_error`, when a part cannot be read.
-pub async fn parties<'a>(call: &Call<'_>, permits: &'a Permits, records: &[Record<'_, Permit>]) -> Result<Vec<Vec<Party<'a>>>> {
+pub async fn parties<'a>(
+    call: &Call<'_>,
+    permits: &'a Permits,
+    records: &[Record<'_, Permit>],
+) -> Result<Vec<Vec<Party<'a>>>> {
     let mut found = Vec::with_capacity(records.len());
     for record in records {
         let mut links = permits.links.about(call.reader(), record).await?;
         let contacts = permits.contacts.about(call.reader(), record).await?;
         let mut party = |contact: Record<'a, Contact>| {
             let place = links.iter().position(|link| is_of(link, &contact));
-            Party { link: place.map(|place| links.swap_remove(place)), contact }
+            Party {
+                link: place.map(|place| links.swap_remove(place)),
+                contact,
+            }
         };
         found.push(contacts.into_iter().map(&mut party).collect());
     }
@@ -74,7 +94,13 @@ pub struct Linked {
 
 /// Finds a license's permits.
 pub fn permits_of(permits: &Permits, license_id: &str) -> Linked {
-    let of = |method: &str| permits.linked_to(license_id, method).iter().copied().collect::<BTreeSet<u32>>();
+    let of = |method: &str| {
+        permits
+            .linked_to(license_id, method)
+            .iter()
+            .copied()
+            .collect::<BTreeSet<u32>>()
+    };
     let by_number = of(EXACT_NUMBER);
     let by_name = of(NAME_AND_STATE).difference(&by_number).copied().collect();
     Linked { by_number, by_name }

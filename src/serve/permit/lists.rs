@@ -10,7 +10,8 @@ use crate::place::reach::{CoveredList, Reaches};
 /// Types that a reader expects of any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
 
-/// For so long a list may have no new permit without a question: a small city has weeks without one.
+/// For so long a list may have no new permit without a question: a small city has weeks without
+/// one.
 const QUIET_DAYS: i64 = 30;
 
 impl Permits {
@@ -29,7 +30,10 @@ impl Permits {
                 first_date: first.map(Date),
                 last_date: last.map(Date),
                 kinds: list.types.iter().map(String::as_str).collect(),
-                gaps: gaps(list, self.with_license_numbers.contains(id)).into_iter().map(Cow::Owned).collect(),
+                gaps: gaps(list, self.with_license_numbers.contains(id))
+                    .into_iter()
+                    .map(Cow::Owned)
+                    .collect(),
                 freshness: Some(reaches.freshness(&partition, last.map(days::date), QUIET_DAYS)),
                 reach: reaches.reach(&partition),
             }
@@ -39,12 +43,32 @@ impl Permits {
 }
 
 fn gaps(list: &PermitList, has_numbers: bool) -> Vec<String> {
-    let types = TRADES.iter().filter(|kind| !list.types.contains(**kind)).map(|kind| format!("no permits of the type {kind}"));
-    let dates = DATES.iter().zip(list.with_date).filter(|(_, count)| *count == 0).map(|(name, _)| format!("no {name}"));
+    let types = TRADES
+        .iter()
+        .filter(|kind| !list.types.contains(**kind))
+        .map(|kind| format!("no permits of the type {kind}"));
+    let dates = DATES
+        .iter()
+        .zip(list.with_date)
+        .filter(|(_, count)| *count == 0)
+        .map(|(name, _)| format!("no {name}"));
     let share = |lacking: u64, what: &str| {
-        (lacking > 0).then(|| if lacking == list.permits { format!("no {what}") } else { format!("no {what} for {lacking} of {} permits", list.permits) })
+        (lacking > 0).then(|| {
+            if lacking == list.permits {
+                format!("no {what}")
+            } else {
+                format!("no {what} for {lacking} of {} permits", list.permits)
+            }
+        })
     };
-    let shares = [share(list.without_zip, "ZIP codes"), share(list.permits - list.with_point, "coordinates")];
+    let shares = [
+        share(list.without_zip, "ZIP codes"),
+        share(list.permits - list.with_point, "coordinates"),
+    ];
     let numbers = (!has_numbers).then(|| "no license numbers of contractors".to_owned());
-    types.chain(dates).chain(shares.into_iter().flatten()).chain(numbers).collect()
+    types
+        .chain(dates)
+        .chain(shares.into_iter().flatten())
+        .chain(numbers)
+        .collect()
 }

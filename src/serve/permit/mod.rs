@@ -1,4 +1,5 @@
-//! Building permits of cities and counties, the properties they are for, and the contractors whose licenses they name.
+//! Building permits of cities and counties, the properties they are for, and the contractors whose
+//! licenses they name.
 
 mod contractor;
 mod cover;
@@ -28,9 +29,19 @@ pub static FAMILY: Family = Family {
         description: "Building permits as cities publish them, the licenses they are linked to, and the properties they are about.",
     },
     load: |reader, _, _| load(reader).boxed(),
-    endpoints: &[search::ENDPOINT, contractor::ENDPOINT, property::BY_ADDRESS, property::BY_QUERY],
+    endpoints: &[
+        search::ENDPOINT,
+        contractor::ENDPOINT,
+        property::BY_ADDRESS,
+        property::BY_QUERY,
+    ],
     placeholders: &[
-        Placeholder { name: "license", pattern: "^[^/]{1,120}$", example: "TX-tdlr-ba-21907", description: "Id of a license; or its number, with `state`." },
+        Placeholder {
+            name: "license",
+            pattern: "^[^/]{1,120}$",
+            example: "TX-tdlr-ba-21907",
+            description: "Id of a license; or its number, with `state`.",
+        },
         Placeholder {
             name: "address",
             pattern: "^[^/]{1,200}$",
@@ -42,7 +53,9 @@ pub static FAMILY: Family = Family {
 
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let mut tables = Tables::default();
-    let Some(permits) = Permits::load(reader).await? else { return Ok(tables) };
+    let Some(permits) = Permits::load(reader).await? else {
+        return Ok(tables);
+    };
     tables.open_later(permits.rows.prepare(reader).await?);
     tables.open_later(permits.contacts.prepare(reader).await?);
     tables.open_later(permits.links.prepare(reader).await?);

@@ -6,7 +6,10 @@ use std::collections::{BTreeSet, HashSet};
 use crate::http::endpoint::Call;
 use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
-use crate::permit::cover::{Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip, not_covered};
+use crate::permit::cover::{
+    Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip,
+    not_covered,
+};
 use crate::permit::datasets::Permit;
 use crate::permit::query::Parameters;
 use crate::permit::table::{PermitList, Permits};
@@ -22,9 +25,14 @@ const DEFAULT_RADIUS_MI: f64 = 1.0;
 /// The rows in all places that the request names, ascending, and what to know of them.
 ///
 /// # Errors
-/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read, or the permits there have another city; `coverage_unavailable`, when it
-/// is in no jurisdiction that is covered, or its list states no ZIP codes.
-pub async fn rows_at(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits) -> Result<(Vec<u32>, Vec<Notice>)> {
+/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be
+/// read, or the permits there have another city; `coverage_unavailable`, when it is in no
+/// jurisdiction that is covered, or its list states no ZIP codes.
+pub async fn rows_at(
+    call: &Call<'_>,
+    query: &Parameters<'_>,
+    permits: &Permits,
+) -> Result<(Vec<u32>, Vec<Notice>)> {
     let mut notices = Vec::new();
     let mut found: Option<Vec<u32>> = None;
     let mut narrow = |rows: Vec<u32>| {
@@ -45,63 +53,132 @@ pub async fn rows_at(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits)
     if let Some(text) = query.address {
         let address = read_address(text, "address")?;
         check_covered(call, permits, &address, "address")?;
-        narrow(matching(&candidates(call, permits, &address).await?, &address).into_iter().map(|(row, _)| row).collect());
+        narrow(
+            matching(&candidates(call, permits, &address).await?, &address)
+                .into_iter()
+                .map(|(row, _)| row)
+                .collect(),
+        );
     }
     if let Some(center) = center(query)? {
         let radius = query.radius_mi.unwrap_or(DEFAULT_RADIUS_MI);
         if within(&permits.points, center, COVERED_MI).is_empty() {
             return Err(no_point(permits));
         }
-        narrow(within(&permits.points, center, radius).into_iter().map(|near| near.row).collect());
+        narrow(
+            within(&permits.points, center, radius)
+                .into_iter()
+                .map(|near| near.row)
+                .collect(),
+        );
     }
     if let Some(rows) = areas(call, query, permits, &mut notices)? {
         narrow(rows);
     }
     let Some(mut rows) = found else {
         let message = "give a place: `address`, `zip`, `city` with `state`, `jurisdiction`, `lat` with `lon`, `parcel` or `permit_number`";
-        return Err(Problem::of_field(Code::MissingParameter, "jurisdiction", message));
+        return Err(Problem::of_field(
+            Code::MissingParameter,
+            "jurisdiction",
+            message,
+        ));
     };
     rows.sort_unstable();
     rows.dedup();
     Ok((rows, notices))
 }
 
-/// Ids of the jurisdictions that the places of a request may lie in: the one that it names, those of its state, or all that are covered.
+/// Ids of the jurisdictions that the places of a request may lie in: the one that it names, those
+/// of its state, or all that are covered.
 pub fn searched<'p>(call: &Call<'_>, query: &Parameters<'_>, permits: &'p Permits) -> Vec<&'p str> {
     if let Some(jurisdiction) = query.jurisdiction {
-        return permits.lists.keys().map(String::as_str).filter(|known| known.eq_ignore_ascii_case(jurisdiction)).collect();
+        return permits
+            .lists
+            .keys()
+            .map(String::as_str)
+            .filter(|known| known.eq_ignore_ascii_case(jurisdiction))
+            .collect();
     }
     let zips = call.release.table::<Zips>();
     let place = match query.address {
         Some(address) => Place::of_address(zips, &parse_line(address)),
-        None => Place::of(zips, query.zip.unwrap_or_default(), "", query.state.unwrap_or_default()),
+        None => Place::of(
+            zips,
+            query.zip.unwrap_or_default(),
+            "",
+            query.state.unwrap_or_default(),
+        ),
     };
-    let is_searched = |(_, list): &(&String, &PermitList)| place.state().is_empty() || list.state == place.state();
-    permits.lists.iter().filter(is_searched).map(|(id, _)| id.as_str()).collect()
+    let is_searched = |(_, list): &(&String, &PermitList)| {
+        place.state().is_empty() || list.state == place.state()
+    };
+    permits
+        .lists
+        .iter()
+        .filter(is_searched)
+        .map(|(id, _)| id.as_str())
+        .collect()
 }
 
 fn center(query: &Parameters<'_>) -> Result<Option<(f64, f64)>> {
     match (query.lat, query.lon) {
         (Some(lat), Some(lon)) => Ok(Some((lat, lon))),
-        (None, None) if query.radius_mi.is_some() => Err(Problem::of_field(Code::MissingParameter, "lat", "`radius_mi` needs `lat` and `lon`")),
+        (None, None) if query.radius_mi.is_some() => Err(Problem::of_field(
+            Code::MissingParameter,
+            "lat",
+            "`radius_mi` needs `lat` and `lon`",
+        )),
         (None, None) => Ok(None),
-        (Some(_), None) => Err(Problem::of_field(Code::MissingParameter, "lon", "`lat` needs `lon`")),
-        (None, Some(_)) => Err(Problem::of_field(Code::MissingParameter, "lat", "`lon` needs `lat`")),
+        (Some(_), None) => Err(Problem::of_field(
+            Code::MissingParameter,
+            "lon",
+            "`lat` needs `lon`",
+        )),
+        (None, Some(_)) => Err(Problem::of_field(
+            Code::MissingParameter,
+            "lat",
+            "`lon` needs `lat`",
+        )),
     }
 }
 
 /// The rows in a jurisdiction, ZIP code, state or city; none when the request names none of them.
-fn areas(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Result<Option<Vec<u32>>> {
-    let Parameters { jurisdiction, zip, city: city_name, state, .. } = *query;
+fn areas(
+    call: &Call<'_>,
+    query: &Parameters<'_>,
+    permits: &Permits,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<Vec<u32>>> {
+    let Parameters {
+        jurisdiction,
+        zip,
+        city: city_name,
+        state,
+        ..
+    } = *query;
     if city_name.is_some() && state.is_none() {
-        return Err(Problem::of_field(Code::MissingParameter, "state", "`city` needs `state`: many states have a city of that name"));
+        return Err(Problem::of_field(
+            Code::MissingParameter,
+            "state",
+            "`city` needs `state`: many states have a city of that name",
+        ));
     }
     if jurisdiction.is_none() && zip.is_none() && city_name.is_none() {
         return match state {
-            Some(_) if query.permit_number.is_none() && query.parcel.is_none() && query.contractor_license.is_none() => {
-                Err(Problem::of_field(Code::MissingParameter, "city", "`state` needs `city` or another place: a whole state is no place to look for permits"))
+            Some(_)
+                if query.permit_number.is_none()
+                    && query.parcel.is_none()
+                    && query.contractor_license.is_none() =>
+            {
+                Err(Problem::of_field(
+                    Code::MissingParameter,
+                    "city",
+                    "`state` needs `city` or another place: a whole state is no place to look for permits",
+                ))
             }
-            Some(state) => in_state(permits, state).map(|parts| Some(rows_where(permits, &parts, |_| true))),
+            Some(state) => {
+                in_state(permits, state).map(|parts| Some(rows_where(permits, &parts, |_| true)))
+            }
             None => Ok(None),
         };
     }
@@ -110,7 +187,10 @@ fn areas(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits, notices: &m
         let jurisdiction = jurisdiction.to_ascii_lowercase();
         parts.retain(|part| permits.rows.partition_of(*part, "jurisdiction") == jurisdiction);
         if parts.is_empty() {
-            let message = format!("permits of `{jurisdiction}` are not covered{}", near_jurisdictions(permits, &jurisdiction));
+            let message = format!(
+                "permits of `{jurisdiction}` are not covered{}",
+                near_jurisdictions(permits, &jurisdiction)
+            );
             return Err(not_covered(permits, "jurisdiction", &message));
         }
     }
@@ -119,22 +199,50 @@ fn areas(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits, notices: &m
         parts.retain(|part| of_state.contains(part));
     }
     let zips = call.release.table::<Zips>();
-    let lists: BTreeSet<&str> = parts.iter().map(|part| permits.rows.partition_of(*part, "jurisdiction")).collect();
-    let lists: Vec<Listed<'_>> = lists.into_iter().filter_map(|id| permits.lists.get_key_value(id)).map(|(id, list)| (id.as_str(), list)).collect();
-    let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN));
-    let (zip_code, city_code) = (is_code(zip, &|zip| permits.zips.find(zip)), is_code(city_name, &|name| permits.cities.find(&city_key(name))));
-    let takes = |row: u32| zip_code.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
+    let lists: BTreeSet<&str> = parts
+        .iter()
+        .map(|part| permits.rows.partition_of(*part, "jurisdiction"))
+        .collect();
+    let lists: Vec<Listed<'_>> = lists
+        .into_iter()
+        .filter_map(|id| permits.lists.get_key_value(id))
+        .map(|(id, list)| (id.as_str(), list))
+        .collect();
+    let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| {
+        wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN))
+    };
+    let (zip_code, city_code) = (
+        is_code(zip, &|zip| permits.zips.find(zip)),
+        is_code(city_name, &|name| permits.cities.find(&city_key(name))),
+    );
+    let takes = |row: u32| {
+        zip_code.is_none_or(|zip| permits.zips.at(row) == zip)
+            && city_code.is_none_or(|city| permits.cities.at(row) == city)
+    };
     let rows = rows_where(permits, &parts, takes);
     if let Some(name) = city_name
-        && !parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).any(|row| Some(permits.cities.at(row)) == city_code)
+        && !parts
+            .iter()
+            .flat_map(|part| permits.rows.rows_of_part(*part))
+            .any(|row| Some(permits.cities.at(row)) == city_code)
     {
-        return Err(no_city(permits, &Place::of(zips, "", name, state.unwrap_or_default()), &lists, name));
+        return Err(no_city(
+            permits,
+            &Place::of(zips, "", name, state.unwrap_or_default()),
+            &lists,
+            name,
+        ));
     }
     if let Some(zip) = zip {
         let place = Place::of(zips, zip, "", "");
         let is_stated = zip_code != Some(UNKNOWN);
         let is_list_named = jurisdiction.is_some();
-        if rows.is_empty() && (!is_stated || lists.iter().any(|(_, list)| list.without_zip > 0 && (is_list_named || place.is_in(list)))) {
+        if rows.is_empty()
+            && (!is_stated
+                || lists
+                    .iter()
+                    .any(|(_, list)| list.without_zip > 0 && (is_list_named || place.is_in(list))))
+        {
             return Err(no_zip(permits, &place, &lists, is_list_named, zip));
         }
         notices.extend(add_without_zip_notice(&place, &lists, zip));
@@ -146,40 +254,75 @@ fn areas(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits, notices: &m
 const UNKNOWN: u32 = u32::MAX;
 
 fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
-    parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).filter(|row| takes(*row)).collect()
+    parts
+        .iter()
+        .flat_map(|part| permits.rows.rows_of_part(*part))
+        .filter(|row| takes(*row))
+        .collect()
 }
 
 /// The parts of a state's jurisdictions.
 fn in_state(permits: &Permits, state: &str) -> Result<BTreeSet<usize>> {
-    let is_of = |part: &usize| permits.lists.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|list| list.state == state);
+    let is_of = |part: &usize| {
+        permits
+            .lists
+            .get(permits.rows.partition_of(*part, "jurisdiction"))
+            .is_some_and(|list| list.state == state)
+    };
     let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
-    if parts.is_empty() { Err(not_covered(permits, "state", &format!("permits of {state} are not covered"))) } else { Ok(parts) }
+    if parts.is_empty() {
+        Err(not_covered(
+            permits,
+            "state",
+            &format!("permits of {state} are not covered"),
+        ))
+    } else {
+        Ok(parts)
+    }
 }
 
 /// Reads an address on one line.
 ///
 /// # Errors
-/// `invalid_parameter`, when it has no house number and street, or neither ZIP code nor city and state.
+/// `invalid_parameter`, when it has no house number and street, or neither ZIP code nor city and
+/// state.
 pub fn read_address(text: &str, field: &str) -> Result<Address> {
     let address = parse_line(text);
     if address.key().is_none() {
-        let message = format!("`{text}` is no street address such as `618 W Elmira St, San Antonio, TX 78212`");
+        let message = format!(
+            "`{text}` is no street address such as `618 W Elmira St, San Antonio, TX 78212`"
+        );
         return Err(Problem::of_field(Code::InvalidParameter, field, message));
     }
     if address.zip.is_empty() && (address.city.is_empty() || address.state.is_empty()) {
-        return Err(Problem::of_field(Code::InvalidParameter, field, format!("`{text}`: give a ZIP code, or city and state")));
+        return Err(Problem::of_field(
+            Code::InvalidParameter,
+            field,
+            format!("`{text}`: give a ZIP code, or city and state"),
+        ));
     }
     Ok(address)
 }
 
-/// Checks that some permit is in an address's ZIP code, or in its city and state, by whatever name a list has for it.
+/// Checks that some permit is in an address's ZIP code, or in its city and state, by whatever name
+/// a list has for it.
 ///
 /// # Errors
 /// `coverage_unavailable`.
-pub fn check_covered(call: &Call<'_>, permits: &Permits, address: &Address, field: &str) -> Result<()> {
-    let has_state = address.state.is_empty() || permits.lists.values().any(|list| list.state == address.state);
+pub fn check_covered(
+    call: &Call<'_>,
+    permits: &Permits,
+    address: &Address,
+    field: &str,
+) -> Result<()> {
+    let has_state = address.state.is_empty()
+        || permits
+            .lists
+            .values()
+            .any(|list| list.state == address.state);
     let has_zip = !address.zip.is_empty() && permits.zips.find(&address.zip).is_some();
-    let has_city = !address.city.is_empty() && permits.cities.find(&city_key(&address.city)).is_some();
+    let has_city =
+        !address.city.is_empty() && permits.cities.find(&city_key(&address.city)).is_some();
     if has_state && (has_zip || has_city) {
         return Ok(());
     }
@@ -187,7 +330,11 @@ pub fn check_covered(call: &Call<'_>, permits: &Permits, address: &Address, fiel
     if permits.lists.values().any(|list| place.is_in(list)) {
         return Ok(());
     }
-    Err(not_covered(permits, field, &format!("permits of `{}` are not covered", address.normalized())))
+    Err(not_covered(
+        permits,
+        field,
+        &format!("permits of `{}` are not covered", address.normalized()),
+    ))
 }
 
 /// A permit at the house number in a street of the name.
@@ -200,7 +347,11 @@ pub struct Candidate<'a> {
 ///
 /// # Errors
 /// `internal_error`, when a part cannot be read.
-pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Address) -> Result<Vec<Candidate<'a>>> {
+pub async fn candidates<'a>(
+    call: &Call<'_>,
+    permits: &'a Permits,
+    address: &Address,
+) -> Result<Vec<Candidate<'a>>> {
     let rows = permits.at_street(&address.number, &address.street);
     let records = permits.rows.fetch(call.reader(), rows).await?;
     let place = Place::of_address(call.release.table::<Zips>(), address);
@@ -212,11 +363,21 @@ pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Add
         .collect())
 }
 
-/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state, by whatever name the list has for it.
+/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and
+/// state, by whatever name the list has for it.
 fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
-    let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
+    let is_state = address.state.is_empty()
+        || permit
+            .text("address_state")
+            .unwrap_or_else(|| permit.at("state"))
+            == address.state;
     let list = permit.at("jurisdiction_name");
-    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&city_key(known)));
+    let is_city = || {
+        permit.text("city").map_or_else(
+            || place.is_named(list),
+            |known| place.is_meant_by(&city_key(known)),
+        )
+    };
     is_state
         && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
             Some(zip) => zip == address.zip,
@@ -224,20 +385,46 @@ fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>
         }
 }
 
-/// Of candidates those that are at the very address, else those of the only street of the name; with whether it is the very one.
-pub fn matching<'a, 'b>(candidates: &'b [Candidate<'a>], address: &Address) -> Vec<(u32, &'b Record<'a, Permit>)> {
-    let exact: Vec<(u32, &Record<'_, Permit>)> =
-        candidates.iter().filter(|candidate| is_at(&candidate.permit, address)).map(|candidate| (candidate.row, &candidate.permit)).collect();
+/// Of candidates those that are at the very address, else those of the only street of the name;
+/// with whether it is the very one.
+pub fn matching<'a, 'b>(
+    candidates: &'b [Candidate<'a>],
+    address: &Address,
+) -> Vec<(u32, &'b Record<'a, Permit>)> {
+    let exact: Vec<(u32, &Record<'_, Permit>)> = candidates
+        .iter()
+        .filter(|candidate| is_at(&candidate.permit, address))
+        .map(|candidate| (candidate.row, &candidate.permit))
+        .collect();
     if !exact.is_empty() {
         return exact;
     }
-    let streets: BTreeSet<&str> = candidates.iter().filter_map(|candidate| candidate.permit.text("property_id")).collect();
-    if streets.len() == 1 { candidates.iter().map(|candidate| (candidate.row, &candidate.permit)).collect() } else { Vec::new() }
+    let streets: BTreeSet<&str> = candidates
+        .iter()
+        .filter_map(|candidate| candidate.permit.text("property_id"))
+        .collect();
+    if streets.len() == 1 {
+        candidates
+            .iter()
+            .map(|candidate| (candidate.row, &candidate.permit))
+            .collect()
+    } else {
+        Vec::new()
+    }
 }
 
-/// Whether a permit's address has the same number, street and directionals; the ZIP code is looked at apart.
+/// Whether a permit's address has the same number, street and directionals; the ZIP code is looked
+/// at apart.
 pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
     let key = permit.at("address_key");
-    let asked = [&address.number, &address.predirectional, &address.street, &address.suffix, &address.postdirectional];
-    key.split('|').take(5).eq(asked.into_iter().map(String::as_str))
+    let asked = [
+        &address.number,
+        &address.predirectional,
+        &address.street,
+        &address.suffix,
+        &address.postdirectional,
+    ];
+    key.split('|')
+        .take(5)
+        .eq(asked.into_iter().map(String::as_str))
 }

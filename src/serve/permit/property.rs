@@ -1,4 +1,5 @@
-//! Answers `GET /v1/properties/{address}` and `GET /v1/properties?address=`: the permits of one property, by its address or id.
+//! Answers `GET /v1/properties/{address}` and `GET /v1/properties?address=`: the permits of one
+//! property, by its address or id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,8 +65,8 @@ pub const BY_QUERY: Endpoint = Endpoint {
 
 query! {
     pub struct AddressParameters<'a> {
-        /// Street address on one line, with ZIP code or city and state; or a property id. Another text is refused. For addresses with `/` or `#`, which paths do
-        /// not take.
+        /// Street address on one line, with ZIP code or city and state; or a property id. Another
+        /// text is refused. For addresses with `/` or `#`, which paths do not take.
         address: &'a str = Kind::Text { min: 3, max: 200 }.required("`address` is needed"),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("permits"), ..RELEASE, ..AS_OF,
@@ -78,7 +79,11 @@ async fn by_path(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 async fn by_query(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let AddressParameters { address, limit, cursor } = AddressParameters::of(call)?;
+    let AddressParameters {
+        address,
+        limit,
+        cursor,
+    } = AddressParameters::of(call)?;
     answer(call, json, address, (limit, cursor)).await
 }
 
@@ -129,7 +134,8 @@ struct PropertyAddress<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct PropertyMatch {
-    /// `street_and_zip`: only number, street name and place are those asked for, and only one address here has them. `unit_ignored`: no permit names the unit.
+    /// `street_and_zip`: only number, street name and place are those asked for, and only one
+    /// address here has them. `unit_ignored`: no permit names the unit.
     #[schemars(extend("enum" = ["exact", "street_and_zip", "unit_ignored"]))]
     quality: &'static str,
     /// Empty: where several properties fit, the answer is a problem that names them.
@@ -150,33 +156,71 @@ struct Found {
     quality: &'static str,
 }
 
-async fn answer(call: &Call<'_>, json: &mut Json, text: &str, (limit, cursor): (usize, Option<&str>)) -> Result<Meta> {
+async fn answer(
+    call: &Call<'_>,
+    json: &mut Json,
+    text: &str,
+    (limit, cursor): (usize, Option<&str>),
+) -> Result<Meta> {
     let permits = published(call)?;
     let paging = ListPaging::of(call, limit, cursor)?;
     let found = match permits.of_property(text) {
         [] => by_address(call, permits, text).await?,
-        rows => Found { rows: rows.to_vec(), quality: "exact" },
+        rows => Found {
+            rows: rows.to_vec(),
+            quality: "exact",
+        },
     };
     let mut rows = found.rows;
     newest_first(permits, &mut rows);
     let all = permits.rows.fetch(call.reader(), &rows).await?;
-    let Some(first) = all.iter().find(|permit| permit.text("address_normalized").is_some()).or(all.first()) else {
+    let Some(first) = all
+        .iter()
+        .find(|permit| permit.text("address_normalized").is_some())
+        .or(all.first())
+    else {
         return Err(Problem::internal(&"a row was not read"));
     };
-    let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
+    let page = permits
+        .rows
+        .fetch(call.reader(), paging.slice(&rows))
+        .await?;
     let parties = parties(call, permits, &page).await?;
-    let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
-    let point = all.iter().find(|permit| permit.float("lat").is_some()).unwrap_or(first);
-    let parcels: BTreeSet<(&str, &str)> = all.iter().filter_map(|permit| Some((permit.text("parcel_scheme")?, permit.text("parcel")?))).collect();
+    let mut meta = Meta::of(
+        &[PERMITS, CONTACTS, LINKS],
+        format!(
+            "{} permits of {} jurisdictions",
+            permits.rows.len(),
+            permits.lists.len()
+        ),
+    );
+    let point = all
+        .iter()
+        .find(|permit| permit.float("lat").is_some())
+        .unwrap_or(first);
+    let parcels: BTreeSet<(&str, &str)> = all
+        .iter()
+        .filter_map(|permit| Some((permit.text("parcel_scheme")?, permit.text("parcel")?)))
+        .collect();
     json.value(&Property {
         property_id: first.text("property_id"),
         address: address_of(first),
-        found: PropertyMatch { quality: found.quality, candidates: Vec::new() },
-        parcels: parcels.into_iter().map(|(scheme, value)| PropertyParcel { scheme, value }).collect(),
+        found: PropertyMatch {
+            quality: found.quality,
+            candidates: Vec::new(),
+        },
+        parcels: parcels
+            .into_iter()
+            .map(|(scheme, value)| PropertyParcel { scheme, value })
+            .collect(),
         lat: point.float("lat").map(Float),
         lon: point.float("lon").map(Float),
         permit_summary: PermitSummary::of(&mut meta, permits, &rows),
-        permits: page.iter().zip(&parties).map(|(permit, parties)| record::Permit::of(call, permit, parties)).collect(),
+        permits: page
+            .iter()
+            .zip(&parties)
+            .map(|(permit, parties)| record::Permit::of(call, permit, parties))
+            .collect(),
     });
     match found.quality {
         "unit_ignored" => meta.notice("UNIT_IGNORED", "No permit names the unit that was asked for: these are all permits of the building."),
@@ -193,34 +237,66 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str, (limit, cursor): (
 /// Finds the property of an address.
 ///
 /// # Errors
-/// `invalid_parameter`, when it cannot be read; `coverage_unavailable`; `not_found`; `ambiguous_identifier`, when several properties fit.
+/// `invalid_parameter`, when it cannot be read; `coverage_unavailable`; `not_found`;
+/// `ambiguous_identifier`, when several properties fit.
 async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Found> {
-    if permits.lists.keys().any(|jurisdiction| text.to_ascii_lowercase().starts_with(&format!("{jurisdiction}:"))) {
-        return Err(Problem::of_field(Code::NotFound, "address", format!("no property has the id `{text}`")));
+    if permits.lists.keys().any(|jurisdiction| {
+        text.to_ascii_lowercase()
+            .starts_with(&format!("{jurisdiction}:"))
+    }) {
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "address",
+            format!("no property has the id `{text}`"),
+        ));
     }
     let address = read_address(text, "address")?;
     check_covered(call, permits, &address, "address")?;
     let candidates = candidates(call, permits, &address).await?;
-    let exact: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| is_at(&candidate.permit, &address)).collect();
+    let exact: Vec<&Candidate<'_>> = candidates
+        .iter()
+        .filter(|candidate| is_at(&candidate.permit, &address))
+        .collect();
     let (chosen, quality) = match exact.is_empty() {
         true => (candidates.iter().collect(), "street_and_zip"),
         false => (exact, "exact"),
     };
     let properties: BTreeMap<&str, &str> = chosen
         .iter()
-        .filter_map(|candidate| Some((candidate.permit.text("property_id")?, candidate.permit.text("address_normalized").unwrap_or_default())))
+        .filter_map(|candidate| {
+            Some((
+                candidate.permit.text("property_id")?,
+                candidate
+                    .permit
+                    .text("address_normalized")
+                    .unwrap_or_default(),
+            ))
+        })
         .collect();
     if properties.len() > 1 {
         let ids: Vec<String> = properties.keys().map(|id| (*id).to_owned()).collect();
-        let listed: Vec<String> = properties.iter().map(|(id, address)| format!("{id} ({address})")).collect();
-        let message = format!("`{text}` is the address of {} properties: {}", ids.len(), listed.join("; "));
-        return Err(Problem { candidates: ids, ..Problem::of_field(Code::AmbiguousIdentifier, "address", message) });
+        let listed: Vec<String> = properties
+            .iter()
+            .map(|(id, address)| format!("{id} ({address})"))
+            .collect();
+        let message = format!(
+            "`{text}` is the address of {} properties: {}",
+            ids.len(),
+            listed.join("; ")
+        );
+        return Err(Problem {
+            candidates: ids,
+            ..Problem::of_field(Code::AmbiguousIdentifier, "address", message)
+        });
     }
     if chosen.is_empty() {
         return Err(Problem::of_field(
             Code::NotFound,
             "address",
-            format!("no permit of this release is for `{}`; a property without permits is not known here", address.normalized()),
+            format!(
+                "no permit of this release is for `{}`; a property without permits is not known here",
+                address.normalized()
+            ),
         ));
     }
     Ok(of_unit(&chosen, &address, quality))
@@ -230,11 +306,27 @@ async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Fo
 fn of_unit(chosen: &[&Candidate<'_>], address: &Address, quality: &'static str) -> Found {
     let all = || chosen.iter().map(|candidate| candidate.row).collect();
     if address.unit.is_empty() {
-        return Found { rows: all(), quality };
+        return Found {
+            rows: all(),
+            quality,
+        };
     }
-    let is_unit = |candidate: &&&Candidate<'_>| unit_of(&candidate.permit).is_some_and(|unit| unit.eq_ignore_ascii_case(&address.unit));
-    let rows: Vec<u32> = chosen.iter().filter(is_unit).map(|candidate| candidate.row).collect();
-    if rows.is_empty() { Found { rows: all(), quality: "unit_ignored" } } else { Found { rows, quality } }
+    let is_unit = |candidate: &&&Candidate<'_>| {
+        unit_of(&candidate.permit).is_some_and(|unit| unit.eq_ignore_ascii_case(&address.unit))
+    };
+    let rows: Vec<u32> = chosen
+        .iter()
+        .filter(is_unit)
+        .map(|candidate| candidate.row)
+        .collect();
+    if rows.is_empty() {
+        Found {
+            rows: all(),
+            quality: "unit_ignored",
+        }
+    } else {
+        Found { rows, quality }
+    }
 }
 
 /// Unit of a permit, by its normalised address.
@@ -245,11 +337,35 @@ fn unit_of(permit: &Record<'_, Permit>) -> Option<String> {
 /// The property's address: without a unit, which belongs to single permits.
 fn address_of<'a>(permit: &'a Record<'_, Permit>) -> Option<PropertyAddress<'a>> {
     let mut key = permit.text("address_key")?.split('|');
-    let parts: [Option<&str>; 5] = std::array::from_fn(|_| key.next().filter(|part| !part.is_empty()));
+    let parts: [Option<&str>; 5] =
+        std::array::from_fn(|_| key.next().filter(|part| !part.is_empty()));
     let [number, predirectional, street, suffix, postdirectional] = parts;
-    let (city, state, zip) = (permit.text("city"), permit.text("address_state"), permit.text("zip"));
-    let joined = |parts: &[Option<&str>], joint: &str| parts.iter().flatten().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(joint);
+    let (city, state, zip) = (
+        permit.text("city"),
+        permit.text("address_state"),
+        permit.text("zip"),
+    );
+    let joined = |parts: &[Option<&str>], joint: &str| {
+        parts
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(joint)
+    };
     let (line1, place) = (joined(&parts, " "), joined(&[state, zip], " "));
     let normalized = joined(&[Some(&line1), city, Some(&place)], ", ");
-    Some(PropertyAddress { line1, number, predirectional, street, suffix, postdirectional, city, state, zip, normalized })
+    Some(PropertyAddress {
+        line1,
+        number,
+        predirectional,
+        street,
+        suffix,
+        postdirectional,
+        city,
+        state,
+        zip,
+        normalized,
+    })
 }

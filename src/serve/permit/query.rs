@@ -9,10 +9,12 @@ use crate::permit::datasets::PERMITS;
 
 query! {
     pub struct Parameters<'a> {
-        /// Street address on one line: house number, street, and ZIP code or city and state; without them it is refused.
+        /// Street address on one line: house number, street, and ZIP code or city and state;
+        /// without them it is refused.
         address: Option<&'a str> = Kind::Text { min: 3, max: 200 },
         zip: Option<&'a str> = ZIP,
-        /// City, with `state`. Refused where a list names its cities otherwise: the problem says how.
+        /// City, with `state`. Refused where a list names its cities otherwise: the problem says
+        /// how.
         city: Option<&'a str> = Kind::Text { min: 1, max: 80 },
         /// State, by postal code or name; a whole state as the only place is refused.
         state: Option<&'a str> = Kind::State,
@@ -22,8 +24,10 @@ query! {
         lat: Option<f64> = Kind::Number { min: -90.0, max: 90.0 },
         /// Longitude of a point, with `lat`.
         lon: Option<f64> = Kind::Number { min: -180.0, max: 180.0 },
-        /// Straight-line distance from the point, statute miles; 1 when absent. Refused without `lat` and `lon`.
-        // No declared default: it holds only beside a point, and clients that send every default would be refused without one.
+        /// Straight-line distance from the point, statute miles; 1 when absent. Refused without
+        /// `lat` and `lon`.
+        // No declared default: it holds only beside a point, and clients that send every default
+        // would be refused without one.
         radius_mi: Option<f64> = Kind::Number { min: 0.01, max: 25.0 },
         /// Parcel number; punctuation does not matter.
         parcel: Option<&'a str> = Kind::Text { min: 1, max: 60 },
@@ -35,7 +39,8 @@ query! {
         work_class: Option<&'a str> = Kind::OneOf(PERMITS, "work_class"),
         /// Residential or not.
         property_class: Option<&'a str> = Kind::OneOf(PERMITS, "property_class"),
-        /// Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.
+        /// Comma list of kinds of work, all of which must be named; `-pool` leaves out those that
+        /// name a pool.
         tags: Vec<&'a str> = Kind::Signed(PERMITS, "tags"),
         /// Comma list of statuses.
         status: Vec<&'a str> = Kind::OneOf(PERMITS, "status"),
@@ -55,7 +60,8 @@ query! {
         max_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
         /// Words of the description, all of them.
         q: Option<&'a str> = Kind::Text { min: 2, max: 80 },
-        /// `date_desc` (default): newest first by the date of `date_field`; `value_desc`: highest value first. Permits without date or value come last.
+        /// `date_desc` (default): newest first by the date of `date_field`; `value_desc`: highest
+        /// value first. Permits without date or value come last.
         sort: Option<&'a str> = Kind::Word(&["date_desc", "value_desc"]),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format(""), ..RELEASE, ..AS_OF,

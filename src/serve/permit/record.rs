@@ -24,9 +24,22 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    pub fn of(call: &'a Call<'_>, permit: &'a Record<'_, datasets::Permit>, parties: &'a [Party<'_>]) -> Self {
-        let PermitOfContractor { fields, notes, provenance } = PermitOfContractor::of(call, permit);
-        Self { fields, contractors: parties.iter().map(Party::shown).collect(), notes, provenance }
+    pub fn of(
+        call: &'a Call<'_>,
+        permit: &'a Record<'_, datasets::Permit>,
+        parties: &'a [Party<'_>],
+    ) -> Self {
+        let PermitOfContractor {
+            fields,
+            notes,
+            provenance,
+        } = PermitOfContractor::of(call, permit);
+        Self {
+            fields,
+            contractors: parties.iter().map(Party::shown).collect(),
+            notes,
+            provenance,
+        }
     }
 }
 
@@ -45,11 +58,16 @@ impl<'a> PermitOfContractor<'a> {
         let mut fields = PermitFields::of(permit);
         fields.is_expired = is_expired(call, permit);
         fields.address.geocode_source = fields.address.lat.map(|_| "source");
-        Self { fields, notes: PermitNotes::of(permit), provenance: permit.origin(&call.release.manifest) }
+        Self {
+            fields,
+            notes: PermitNotes::of(permit),
+            provenance: permit.origin(&call.release.manifest),
+        }
     }
 }
 
-/// Whether the expiration date had passed when the list was published; some lists go on calling such permits issued.
+/// Whether the expiration date had passed when the list was published; some lists go on calling
+/// such permits issued.
 fn is_expired(call: &Call<'_>, permit: &Record<'_, datasets::Permit>) -> Option<bool> {
     let as_of = days::since_epoch(source_date(&call.release.manifest, permit.part())?);
     permit.day("expires_date").map(|expires| expires < as_of)

@@ -1,4 +1,5 @@
-//! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words of the description.
+//! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words
+//! of the description.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -53,7 +54,9 @@ struct FoundPermits<'a>(Vec<record::Permit<'a>>);
 /// # Errors
 /// `coverage_unavailable`, when it has none.
 pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Permits> {
-    call.release.table::<Permits>().ok_or_else(|| not_published(PERMITS))
+    call.release
+        .table::<Permits>()
+        .ok_or_else(|| not_published(PERMITS))
 }
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -69,43 +72,104 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (found, page) = match query.q {
         Some(words) => {
             let (found, page) = with_words(call, permits, &paging, &rows, words).await?;
-            (found, Page { is_cut: filter.is_cut(), ..page })
+            (
+                found,
+                Page {
+                    is_cut: filter.is_cut(),
+                    ..page
+                },
+            )
         }
-        None => (permits.rows.fetch(call.reader(), paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
+        None => (
+            permits
+                .rows
+                .fetch(call.reader(), paging.slice(&rows))
+                .await?,
+            paging.page(rows.len(), filter.is_cut()),
+        ),
     };
     let parties = parties(call, permits, &found).await?;
-    json.value(&FoundPermits(found.iter().zip(&parties).map(|(permit, parties)| record::Permit::of(call, permit, parties)).collect()));
-    let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
+    json.value(&FoundPermits(
+        found
+            .iter()
+            .zip(&parties)
+            .map(|(permit, parties)| record::Permit::of(call, permit, parties))
+            .collect(),
+    ));
+    let mut meta = Meta::of(
+        &[PERMITS, CONTACTS, LINKS],
+        format!(
+            "{} permits of {} jurisdictions",
+            permits.rows.len(),
+            permits.lists.len()
+        ),
+    );
     if let Some(coverage) = &mut meta.coverage {
-        coverage.jurisdictions_searched = searched(call, &query, permits).into_iter().map(str::to_owned).collect();
+        coverage.jurisdictions_searched = searched(call, &query, permits)
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
     }
     meta.page = Some(page);
     meta.notices = notices;
-    if let Some(quarantined) = query.permit_number.map(|number| permits.quarantined_with_number(number)).filter(|ids| !ids.is_empty()) {
-        let message =
-            format!("Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.", quarantined.join(", ").to_lowercase());
+    if let Some(quarantined) = query
+        .permit_number
+        .map(|number| permits.quarantined_with_number(number))
+        .filter(|ids| !ids.is_empty())
+    {
+        let message = format!(
+            "Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.",
+            quarantined.join(", ").to_lowercase()
+        );
         meta.notice("RECORD_SET_ASIDE", message);
     }
     if !query.tags.is_empty() {
-        meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
+        meta.notice(
+            "TAGS_ARE_DERIVED",
+            "Tags are made from words of the description; a permit without a description has none.",
+        );
     }
     Ok(meta)
 }
 
-/// Of rows in order a page of those whose description has all words. The cursor counts rows, not finds: the next page goes on behind the last row. All are counted, unless
-/// there are so many rows that reading them takes long.
-async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &ListPaging<'_>, rows: &[u32], words: &str) -> Result<(Vec<Record<'a, Permit>>, Page)> {
-    let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+/// Of rows in order a page of those whose description has all words. The cursor counts rows, not
+/// finds: the next page goes on behind the last row. All are counted, unless there are so many rows
+/// that reading them takes long.
+async fn with_words<'a>(
+    call: &Call<'_>,
+    permits: &'a Permits,
+    paging: &ListPaging<'_>,
+    rows: &[u32],
+    words: &str,
+) -> Result<(Vec<Record<'a, Permit>>, Page)> {
+    let words: Vec<&str> = words
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let has_all = |permit: &Record<'_, Permit>| {
         let description = permit.at("description");
-        let has = |word: &&str| description.split(|c: char| !c.is_alphanumeric()).any(|known| known.eq_ignore_ascii_case(word));
+        let has = |word: &&str| {
+            description
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|known| known.eq_ignore_ascii_case(word))
+        };
         words.iter().all(has)
     };
     let is_counted = rows.len() <= MOST_COUNTED;
-    let first = if is_counted { 0 } else { paging.first.min(rows.len()) };
+    let first = if is_counted {
+        0
+    } else {
+        paging.first.min(rows.len())
+    };
     let (mut found, mut next, mut total) = (Vec::new(), None, 0);
     'reading: for (number, piece) in rows[first..].chunks(READING).enumerate() {
-        for (place, permit) in permits.rows.fetch(call.reader(), piece).await?.into_iter().enumerate() {
+        for (place, permit) in permits
+            .rows
+            .fetch(call.reader(), piece)
+            .await?
+            .into_iter()
+            .enumerate()
+        {
             if !has_all(&permit) {
                 continue;
             }
@@ -130,7 +194,8 @@ async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &ListPagi
         count: found.len(),
         next_cursor: next.map(|next| paging.cursor(next)),
         total: total.min(MAX_COUNTED),
-        is_total_exact: total <= MAX_COUNTED && (is_counted || (paging.first == 0 && next.is_none())),
+        is_total_exact: total <= MAX_COUNTED
+            && (is_counted || (paging.first == 0 && next.is_none())),
         is_cut: false,
     };
     Ok((found, page))

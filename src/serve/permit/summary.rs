@@ -1,4 +1,5 @@
-//! Puts permits in order by day and adds them up. Values too high for any building are counted, and left out of the total.
+//! Puts permits in order by day and adds them up. Values too high for any building are counted, and
+//! left out of the total.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,10 @@ const IMPLAUSIBLE: i64 = 1_000_000_000 * 100;
 
 /// Day of a permit: when it was issued, else applied for, completed, or last changed.
 pub fn day_of(permits: &Permits, row: u32) -> i32 {
-    (0..DATES.len()).map(|date| permits.dates[date][row as usize]).find(|day| *day != NO_DAY).unwrap_or(NO_DAY)
+    (0..DATES.len())
+        .map(|date| permits.dates[date][row as usize])
+        .find(|day| *day != NO_DAY)
+        .unwrap_or(NO_DAY)
 }
 
 /// Puts permits in order, the newest first; those without a day last.
@@ -27,9 +31,11 @@ pub fn newest_first(permits: &Permits, rows: &mut [u32]) {
 pub struct PermitSummary<'a> {
     /// Number of permits that are counted.
     count: usize,
-    /// Day of the first permit, YYYY-MM-DD: issued, else applied for, completed or last changed. Null if no permit has a date.
+    /// Day of the first permit, YYYY-MM-DD: issued, else applied for, completed or last changed.
+    /// Null if no permit has a date.
     first_date: Option<Date>,
-    /// Day of the last permit, YYYY-MM-DD: issued, else applied for, completed or last changed. Null if no permit has a date.
+    /// Day of the last permit, YYYY-MM-DD: issued, else applied for, completed or last changed.
+    /// Null if no permit has a date.
     last_date: Option<Date>,
     /// US dollars; without implausible values. Null when no permit states one.
     total_job_value: Option<Decimal>,
@@ -57,8 +63,16 @@ struct PermitsOfJurisdiction<'a> {
 impl<'a> PermitSummary<'a> {
     /// Adds permits up, and says in `meta` what was left out.
     pub fn of(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
-        let days = || rows.iter().map(|row| day_of(permits, *row)).filter(|day| *day != NO_DAY);
-        let values = || rows.iter().map(|row| permits.values[*row as usize]).filter(|value| *value != NO_VALUE);
+        let days = || {
+            rows.iter()
+                .map(|row| day_of(permits, *row))
+                .filter(|day| *day != NO_DAY)
+        };
+        let values = || {
+            rows.iter()
+                .map(|row| permits.values[*row as usize])
+                .filter(|value| *value != NO_VALUE)
+        };
         let plausible: Vec<i64> = values().filter(|value| *value <= IMPLAUSIBLE).collect();
         let implausible = values().count() - plausible.len();
         if implausible > 0 {
@@ -70,18 +84,25 @@ impl<'a> PermitSummary<'a> {
             count: rows.len(),
             first_date: days().min().map(Date),
             last_date: days().max().map(Date),
-            total_job_value: (!plausible.is_empty()).then_some(Decimal { units: cents, scale: 2 }),
+            total_job_value: (!plausible.is_empty()).then_some(Decimal {
+                units: cents,
+                scale: 2,
+            }),
             valued_count: plausible.len(),
             implausible_values: implausible,
             by_type: counted(rows, |row| permits.types.at(row as usize)),
             by_status: counted(rows, |row| permits.statuses.at(row as usize)),
-            by_jurisdiction: by_jurisdiction.into_iter().map(|(id, count)| PermitsOfJurisdiction { id, count }).collect(),
+            by_jurisdiction: by_jurisdiction
+                .into_iter()
+                .map(|(id, count)| PermitsOfJurisdiction { id, count })
+                .collect(),
         }
     }
 }
 
 fn counted<'a>(rows: &[u32], word: impl Fn(u32) -> &'a str) -> BTreeMap<&'a str, u64> {
     let mut counts = BTreeMap::new();
-    rows.iter().for_each(|row| *counts.entry(word(*row)).or_default() += 1);
+    rows.iter()
+        .for_each(|row| *counts.entry(word(*row)).or_default() += 1);
     counts
 }

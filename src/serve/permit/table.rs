@@ -1,4 +1,5 @@
-//! Permits in memory as far as finding them and adding them up needs; everything an answer shows is read with its part.
+//! Permits in memory as far as finding them and adding them up needs; everything an answer shows is
+//! read with its part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -75,7 +76,12 @@ key_columns! {
 }
 
 /// The dates that permits are searched by, in the order they are kept.
-pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "status_date"];
+pub const DATES: [&str; 4] = [
+    "issued_date",
+    "applied_date",
+    "completed_date",
+    "status_date",
+];
 /// No value.
 pub const NO_VALUE: i64 = i64::MIN;
 
@@ -158,9 +164,20 @@ struct Builder {
 }
 
 impl Builder {
-    fn add(&mut self, jurisdiction: &str, list_day: Option<i32>, first: u32, table: &Table) -> Result<()> {
+    fn add(
+        &mut self,
+        jurisdiction: &str,
+        list_day: Option<i32>,
+        first: u32,
+        table: &Table,
+    ) -> Result<()> {
         let keys = Keys::open(table)?;
-        let dates: [&Days; DATES.len()] = [&keys.issued_date, &keys.applied_date, &keys.completed_date, &keys.status_date];
+        let dates: [&Days; DATES.len()] = [
+            &keys.issued_date,
+            &keys.applied_date,
+            &keys.completed_date,
+            &keys.status_date,
+        ];
         let permits = &mut self.permits;
         let mut list = permits.lists.remove(jurisdiction).unwrap_or_default();
         for index in 0..table.rows() {
@@ -172,7 +189,12 @@ impl Builder {
             list.permits += 1;
             self.of_part.insert(hash(&[id]), row);
             let key = id.split_once(':').map_or(id, |(_, key)| key);
-            self.by_number.add(&[&license_number::display(keys.permit_number.get(index).unwrap_or(key))], row);
+            self.by_number.add(
+                &[&license_number::display(
+                    keys.permit_number.get(index).unwrap_or(key),
+                )],
+                row,
+            );
             if let Some(property) = keys.property_id.get(index) {
                 self.by_property.add(&[&property.to_ascii_lowercase()], row);
             }
@@ -185,21 +207,37 @@ impl Builder {
             permits.types.push(keys.r#type.get(index))?;
             permits.statuses.push(keys.status.get(index))?;
             permits.work_classes.push(keys.work_class.get(index))?;
-            permits.property_classes.push(keys.property_class.get(index))?;
+            permits
+                .property_classes
+                .push(keys.property_class.get(index))?;
             if !list.types.contains(keys.r#type.at(index)) {
                 list.types.insert(keys.r#type.at(index).to_owned());
             }
-            for (((kept, column), with_date), days) in permits.dates.iter_mut().zip(dates).zip(&mut list.with_date).zip(&mut list.days) {
+            for (((kept, column), with_date), days) in permits
+                .dates
+                .iter_mut()
+                .zip(dates)
+                .zip(&mut list.with_date)
+                .zip(&mut list.days)
+            {
                 let day = column.at(index);
                 kept.push(day);
                 *with_date += u64::from(day != NO_DAY);
                 // A day after the list's own is a slip of the pen, as 2109 is.
-                if let Some(day) = known_day(day).filter(|day| list_day.is_none_or(|last| *day <= last)) {
-                    *days = Some(days.map_or((day, day), |(first, last)| (first.min(day), last.max(day))));
+                if let Some(day) =
+                    known_day(day).filter(|day| list_day.is_none_or(|last| *day <= last))
+                {
+                    *days = Some(
+                        days.map_or((day, day), |(first, last)| (first.min(day), last.max(day))),
+                    );
                 }
             }
             let has_value = !keys.job_value.is_null(index);
-            permits.values.push(if has_value { i64::try_from(keys.job_value.value(index)).unwrap_or(i64::MAX) } else { NO_VALUE });
+            permits.values.push(if has_value {
+                i64::try_from(keys.job_value.value(index)).unwrap_or(i64::MAX)
+            } else {
+                NO_VALUE
+            });
             permits.cities.push(keys.city.get(index), city_key)?;
             list.city_codes.insert(permits.cities.at(row));
             permits.zips.push(keys.zip.get(index), str::to_owned)?;
@@ -210,7 +248,11 @@ impl Builder {
             }
             permits.tags.push(bits);
             if !keys.lat.is_null(index) && !keys.lon.is_null(index) {
-                permits.points.push(Point { lat: keys.lat.value(index), lon: keys.lon.value(index), row });
+                permits.points.push(Point {
+                    lat: keys.lat.value(index),
+                    lon: keys.lon.value(index),
+                    row,
+                });
                 list.with_point += 1;
             }
         }
@@ -220,21 +262,39 @@ impl Builder {
 
     fn add_contacts(&mut self, jurisdiction: &str, table: &Table) -> Result<()> {
         let keys = ContactKeys::open(table)?;
-        let (number, other) = (&keys.license_number_normalized, &keys.other_license_number_normalized);
+        let (number, other) = (
+            &keys.license_number_normalized,
+            &keys.other_license_number_normalized,
+        );
         for index in 0..table.rows() {
             let id = keys.permit_id.at(index);
-            let Some(row) = self.of_part.get(&hash(&[id])).copied() else { continue };
+            let Some(row) = self.of_part.get(&hash(&[id])).copied() else {
+                continue;
+            };
             let seq = keys.seq.value(index).to_string();
-            let evidence = [number, other, &keys.name_normalized].into_iter().filter_map(|column| column.get(index));
-            self.evidence.extend(evidence.map(|text| hash(&[id, &seq, text])));
-            let stated = [number, other].into_iter().filter_map(|column| column.get(index));
-            for (state, number) in stated.filter_map(|number| Some((keys.license_state.get(index)?, number))) {
+            let evidence = [number, other, &keys.name_normalized]
+                .into_iter()
+                .filter_map(|column| column.get(index));
+            self.evidence
+                .extend(evidence.map(|text| hash(&[id, &seq, text])));
+            let stated = [number, other]
+                .into_iter()
+                .filter_map(|column| column.get(index));
+            for (state, number) in
+                stated.filter_map(|number| Some((keys.license_state.get(index)?, number)))
+            {
                 self.by_license.add(&[state, number], row);
                 if !self.permits.with_license_numbers.contains(jurisdiction) {
-                    self.permits.with_license_numbers.insert(jurisdiction.to_owned());
+                    self.permits
+                        .with_license_numbers
+                        .insert(jurisdiction.to_owned());
                 }
             }
-            if let Some(name) = keys.name.get(index).filter(|_| keys.role.get(index) == Some("contractor")) {
+            if let Some(name) = keys
+                .name
+                .get(index)
+                .filter(|_| keys.role.get(index) == Some("contractor"))
+            {
                 self.contractors.add(name, row)?;
             }
         }
@@ -245,9 +305,16 @@ impl Builder {
         let keys = LinkKeys::open(table)?;
         for index in 0..table.rows() {
             let id = keys.permit_id.at(index);
-            let Some(row) = self.of_part.get(&hash(&[id])).copied() else { continue };
-            if self.evidence.contains(&hash(&[id, &keys.seq.value(index).to_string(), keys.evidence.at(index)])) {
-                self.linked.add(&[keys.license_id.at(index), keys.method.at(index)], row);
+            let Some(row) = self.of_part.get(&hash(&[id])).copied() else {
+                continue;
+            };
+            if self.evidence.contains(&hash(&[
+                id,
+                &keys.seq.value(index).to_string(),
+                keys.evidence.at(index),
+            ])) {
+                self.linked
+                    .add(&[keys.license_id.at(index), keys.method.at(index)], row);
             }
         }
         Ok(())
@@ -263,7 +330,11 @@ fn street_key(key: &str) -> Option<[&str; 2]> {
 
 /// A parcel number as it is compared: letters and digits only.
 pub fn comparable_parcel(parcel: &str) -> String {
-    parcel.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+    parcel
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_uppercase())
+        .collect()
 }
 
 impl Permits {
@@ -273,22 +344,43 @@ impl Permits {
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<Permit>::of(manifest)? else { return Ok(None) };
-        let (contacts, links) = (Children::<Contact>::of(manifest), Children::<Link>::of(manifest));
+        let Some(rows) = Numbered::<Permit>::of(manifest)? else {
+            return Ok(None);
+        };
+        let (contacts, links) = (
+            Children::<Contact>::of(manifest),
+            Children::<Link>::of(manifest),
+        );
         let mut made = Builder::default();
         for (number, part) in rows.parts().iter().enumerate() {
-            let (jurisdiction, start) = (rows.partition_of(number, "jurisdiction").to_owned(), rows.rows_of_part(number).start);
-            made = made.read(reader, [Some(part), contacts.beside(part), links.beside(part)], jurisdiction, start).await?;
+            let (jurisdiction, start) = (
+                rows.partition_of(number, "jurisdiction").to_owned(),
+                rows.rows_of_part(number).start,
+            );
+            made = made
+                .read(
+                    reader,
+                    [Some(part), contacts.beside(part), links.beside(part)],
+                    jurisdiction,
+                    start,
+                )
+                .await?;
         }
         let quarantined = quarantined::ids::<Permit>(reader).await?;
         indexed(move || {
             let mut permits = made.permits;
             for (name, code) in permits.cities.compared() {
-                for list in permits.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
+                for list in permits
+                    .lists
+                    .values_mut()
+                    .filter(|list| list.city_codes.contains(&code))
+                {
                     list.cities.insert(city_key(name));
                 }
             }
-            permits.points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
+            permits
+                .points
+                .sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
             Ok(Some(Self {
                 rows,
                 contacts,
@@ -314,16 +406,37 @@ impl Permits {
             self.tag_words.push(tag.to_owned());
             self.tag_words.len() - 1
         });
-        if bit < 32 { Ok(bit) } else { Err(Error::store("more than 32 different tags of permits")) }
+        if bit < 32 {
+            Ok(bit)
+        } else {
+            Err(Error::store("more than 32 different tags of permits"))
+        }
     }
 
-    /// Ids of permits that were set aside and whose key begins with the number: of a permit with several rows other parts follow.
+    /// Ids of permits that were set aside and whose key begins with the number: of a permit with
+    /// several rows other parts follow.
     pub fn quarantined_with_number(&self, number: &str) -> Vec<&str> {
-        let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_uppercase).collect::<String>();
+        let plain = |text: &str| {
+            text.chars()
+                .filter(char::is_ascii_alphanumeric)
+                .flat_map(char::to_uppercase)
+                .collect::<String>()
+        };
         let number = plain(number);
-        let is_of =
-            |id: &&String| id.split_once(':').is_some_and(|(_, key)| plain(key) == number || key.split('-').next().is_some_and(|first| plain(first) == number));
-        self.quarantined.iter().filter(is_of).map(String::as_str).collect()
+        let is_of = |id: &&String| {
+            id.split_once(':').is_some_and(|(_, key)| {
+                plain(key) == number
+                    || key
+                        .split('-')
+                        .next()
+                        .is_some_and(|first| plain(first) == number)
+            })
+        };
+        self.quarantined
+            .iter()
+            .filter(is_of)
+            .map(String::as_str)
+            .collect()
     }
 
     pub fn with_number(&self, number: &str) -> &[u32] {
@@ -360,28 +473,63 @@ impl Permits {
 
     /// How much memory the index takes.
     pub fn size_bytes(&self) -> usize {
-        let keys = [&self.by_number, &self.by_property, &self.by_street, &self.by_parcel, &self.by_license, &self.linked];
+        let keys = [
+            &self.by_number,
+            &self.by_property,
+            &self.by_street,
+            &self.by_parcel,
+            &self.by_license,
+            &self.linked,
+        ];
         let keys: usize = keys.into_iter().map(HashIndex::size_bytes).sum();
-        let columns = 36 * self.values.capacity() + self.cities.size_bytes() + self.zips.size_bytes() + 24 * self.points.capacity();
+        let columns = 36 * self.values.capacity()
+            + self.cities.size_bytes()
+            + self.zips.size_bytes()
+            + 24 * self.points.capacity();
         keys + columns + self.contractors.size_bytes()
     }
 }
 
 impl Builder {
     /// Adds a part, its parties and their links.
-    async fn read(mut self, reader: PartReader<'_>, [part, contacts, links]: [Option<&Part>; 3], jurisdiction: String, start: u32) -> Result<Self> {
+    async fn read(
+        mut self,
+        reader: PartReader<'_>,
+        [part, contacts, links]: [Option<&Part>; 3],
+        jurisdiction: String,
+        start: u32,
+    ) -> Result<Self> {
         self.of_part.clear();
         self.evidence.clear();
         let (name, mut made) = (jurisdiction.clone(), self);
-        let list_day = part.and_then(|part| source_date(reader.manifest(), part)).map(crate::days::since_epoch);
+        let list_day = part
+            .and_then(|part| source_date(reader.manifest(), part))
+            .map(crate::days::since_epoch);
         if let Some(part) = part {
-            made = read_part(reader, part, Keys::COLUMNS, made, move |made, first, table| made.add(&name, list_day, start + first, table)).await?;
+            made = read_part(
+                reader,
+                part,
+                Keys::COLUMNS,
+                made,
+                move |made, first, table| made.add(&name, list_day, start + first, table),
+            )
+            .await?;
         }
         if let Some(contacts) = contacts {
-            made = read_part(reader, contacts, ContactKeys::COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
+            made = read_part(
+                reader,
+                contacts,
+                ContactKeys::COLUMNS,
+                made,
+                move |made, _, table| made.add_contacts(&jurisdiction, table),
+            )
+            .await?;
         }
         if let Some(links) = links {
-            made = read_part(reader, links, LinkKeys::COLUMNS, made, |made, _, table| made.add_links(table)).await?;
+            made = read_part(reader, links, LinkKeys::COLUMNS, made, |made, _, table| {
+                made.add_links(table)
+            })
+            .await?;
         }
         Ok(made)
     }

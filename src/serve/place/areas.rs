@@ -40,7 +40,8 @@ struct PrimaryCounties {
     names: Texts,
     land_shares: Float64Array,
     bases: Texts,
-    /// Codes, names and shares of land of the counties of 2020; null in releases of earlier versions.
+    /// Codes, names and shares of land of the counties of 2020; null in releases of earlier
+    /// versions.
     of_2020: (Texts, Texts, Option<Float64Array>),
 }
 
@@ -57,7 +58,15 @@ pub struct PrimaryCounty<'a> {
     pub basis: &'a str,
 }
 
-const COMMON: [&str; 7] = ["record_id", "name", "land_area_sqmi", "water_area_sqm", "internal_point_lat", "internal_point_lon", "validation_status"];
+const COMMON: [&str; 7] = [
+    "record_id",
+    "name",
+    "land_area_sqmi",
+    "water_area_sqm",
+    "internal_point_lat",
+    "internal_point_lon",
+    "validation_status",
+];
 
 impl PlaceTable {
     /// Reads the part of `geo.geography`.
@@ -65,17 +74,43 @@ impl PlaceTable {
     /// # Errors
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read_zctas(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
-        let own = ["zcta", "primary_state_code", "primary_county_fips", "primary_county_name", "primary_county_land_share", "primary_county_basis"];
-        let of_2020 = ["county_2020_fips?", "county_2020_name?", "county_2020_land_share?"];
-        let table = Table::read(bytes.clone(), &[&COMMON[..], &own, &of_2020].concat(), &part.path)?;
+        let own = [
+            "zcta",
+            "primary_state_code",
+            "primary_county_fips",
+            "primary_county_name",
+            "primary_county_land_share",
+            "primary_county_basis",
+        ];
+        let of_2020 = [
+            "county_2020_fips?",
+            "county_2020_name?",
+            "county_2020_land_share?",
+        ];
+        let table = Table::read(
+            bytes.clone(),
+            &[&COMMON[..], &own, &of_2020].concat(),
+            &part.path,
+        )?;
         let primary = PrimaryCounties {
             codes: table.texts("primary_county_fips")?,
             names: table.texts("primary_county_name")?,
             land_shares: table.floats("primary_county_land_share")?,
             bases: table.texts("primary_county_basis")?,
-            of_2020: (table.texts("county_2020_fips")?, table.texts("county_2020_name")?, table.floats("county_2020_land_share").ok()),
+            of_2020: (
+                table.texts("county_2020_fips")?,
+                table.texts("county_2020_name")?,
+                table.floats("county_2020_land_share").ok(),
+            ),
         };
-        Self::of(&table, ("zcta", "primary_state_code"), Some(primary), origins, part, bytes)
+        Self::of(
+            &table,
+            ("zcta", "primary_state_code"),
+            Some(primary),
+            origins,
+            part,
+            bytes,
+        )
     }
 
     /// Reads the part of `geo.county`.
@@ -83,20 +118,48 @@ impl PlaceTable {
     /// # Errors
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read_counties(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[&COMMON[..], &["county_fips", "state_code"]].concat(), &part.path)?;
-        let mut counties = Self::of(&table, ("county_fips", "state_code"), None, origins, part, bytes)?;
-        counties.by_name = (0..).take(table.rows()).map(|row: u32| (comparable(counties.names.at(row as usize)).into(), row)).collect();
+        let table = Table::read(
+            bytes.clone(),
+            &[&COMMON[..], &["county_fips", "state_code"]].concat(),
+            &part.path,
+        )?;
+        let mut counties = Self::of(
+            &table,
+            ("county_fips", "state_code"),
+            None,
+            origins,
+            part,
+            bytes,
+        )?;
+        counties.by_name = (0..)
+            .take(table.rows())
+            .map(|row: u32| (comparable(counties.names.at(row as usize)).into(), row))
+            .collect();
         counties.by_name.sort_unstable();
         Ok(counties)
     }
 
-    fn of(table: &Table, (code, state): (&str, &str), primary: Option<PrimaryCounties>, origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
-        let too_wide = |column: &str| Error::store(format!("{}: column `{column}` has another form than its contract", part.path));
+    fn of(
+        table: &Table,
+        (code, state): (&str, &str),
+        primary: Option<PrimaryCounties>,
+        origins: &PartOrigins,
+        part: &Part,
+        bytes: Bytes,
+    ) -> Result<Self> {
+        let too_wide = |column: &str| {
+            Error::store(format!(
+                "{}: column `{column}` has another form than its contract",
+                part.path
+            ))
+        };
         let areas = table.decimals("land_area_sqmi")?;
         let codes = table.texts(code)?;
         codes.check_sorted(&part.path)?;
         let mut by_code = AreaCodes::default();
-        (0..codes.len()).try_for_each(|row| by_code.push(codes.at(row)).map(drop)).context(|| part.path.clone())?;
+        (0..codes.len())
+            .try_for_each(|row| by_code.push(codes.at(row)).map(drop))
+            .context(|| part.path.clone())?;
         let first_row: &[usize] = if table.rows() > 0 { &[0] } else { &[] };
         Ok(Self {
             codes,
@@ -126,10 +189,16 @@ impl PlaceTable {
         self.by_code.find(code)
     }
 
-    /// The counties whose names begin so, with the names; `beginning` is in the form in which names are compared.
+    /// The counties whose names begin so, with the names; `beginning` is in the form in which names
+    /// are compared.
     pub fn beginning(&self, beginning: &str) -> impl Iterator<Item = (&str, usize)> {
-        let start = self.by_name.partition_point(|(name, _)| **name < *beginning);
-        self.by_name[start..].iter().take_while(move |(name, _)| name.starts_with(beginning)).map(|(name, row)| (&**name, *row as usize))
+        let start = self
+            .by_name
+            .partition_point(|(name, _)| **name < *beginning);
+        self.by_name[start..]
+            .iter()
+            .take_while(move |(name, _)| name.starts_with(beginning))
+            .map(|(name, row)| (&**name, *row as usize))
     }
 
     /// Degrees north and east of the area's internal point.
@@ -139,15 +208,23 @@ impl PlaceTable {
 
     /// The land area as the Gazetteer prints it.
     pub fn land_area_sqmi(&self, row: usize) -> Decimal {
-        Decimal { units: i128::from(self.land_areas[row]), scale: self.land_area_scale }
+        Decimal {
+            units: i128::from(self.land_areas[row]),
+            scale: self.land_area_scale,
+        }
     }
 
     /// The water area in square miles, to the thousandth as the Gazetteer prints it.
     pub fn water_area_sqmi(&self, row: usize) -> Decimal {
         // Millionths of a square metre in a square mile.
         const SQUARE_MILE: i128 = 2_589_988_110_336;
-        let thousandths = (i128::from(self.water_areas.value(row)) * 1_000_000_000 + SQUARE_MILE / 2) / SQUARE_MILE;
-        Decimal { units: thousandths, scale: 3 }
+        let thousandths = (i128::from(self.water_areas.value(row)) * 1_000_000_000
+            + SQUARE_MILE / 2)
+            / SQUARE_MILE;
+        Decimal {
+            units: thousandths,
+            scale: 3,
+        }
     }
 
     /// Whether a ZCTA has the same primary county in two vintages of the survey.
@@ -155,11 +232,14 @@ impl PlaceTable {
         self.is_of_2020(row, one_year) == self.is_of_2020(row, other_year)
     }
 
-    /// Whether a vintage of the survey has another primary county of a ZCTA than today, one of 2020.
+    /// Whether a vintage of the survey has another primary county of a ZCTA than today, one of
+    /// 2020.
     fn is_of_2020(&self, row: usize, vintage_year: i32) -> bool {
         self.primary.as_ref().is_some_and(|primary| {
             let codes = &primary.of_2020.0;
-            vintage_year < FIRST_WITH_REGIONS && codes.get(row) != primary.codes.get(row) && codes.get(row).is_some()
+            vintage_year < FIRST_WITH_REGIONS
+                && codes.get(row) != primary.codes.get(row)
+                && codes.get(row).is_some()
         })
     }
 
@@ -168,8 +248,16 @@ impl PlaceTable {
         let primary = self.primary.as_ref()?;
         let (codes, names, land_shares) = &primary.of_2020;
         if self.is_of_2020(row, vintage_year) {
-            let land_share = land_shares.as_ref().filter(|shares| !shares.is_null(row)).map(|shares| shares.value(row));
-            return Some(PrimaryCounty { code: codes.get(row), name: names.get(row), land_share, basis: LARGEST_LAND_PART });
+            let land_share = land_shares
+                .as_ref()
+                .filter(|shares| !shares.is_null(row))
+                .map(|shares| shares.value(row));
+            return Some(PrimaryCounty {
+                code: codes.get(row),
+                name: names.get(row),
+                land_share,
+                basis: LARGEST_LAND_PART,
+            });
         }
         Some(PrimaryCounty {
             code: primary.codes.get(row),
@@ -182,6 +270,8 @@ impl PlaceTable {
     /// Postal code of the state whose counties' codes begin with these two digits.
     pub fn state_of(&self, code: &str) -> Option<&str> {
         let prefix = code.get(..2)?;
-        (0..self.codes.len()).find(|&row| self.codes.at(row).starts_with(prefix)).and_then(|row| self.states.get(row))
+        (0..self.codes.len())
+            .find(|&row| self.codes.at(row).starts_with(prefix))
+            .and_then(|row| self.states.get(row))
     }
 }

@@ -30,13 +30,15 @@ pub fn distance_mi(a: (f64, f64), b: (f64, f64)) -> f64 {
 /// The same, with the cosine of the first point's latitude.
 fn distance_from((lat_a, lon_a): (f64, f64), cos_a: f64, (lat_b, lon_b): (f64, f64)) -> f64 {
     let half_chord = |degrees: f64| (degrees.to_radians() / 2.0).sin().powi(2);
-    let h = half_chord(lat_b - lat_a) + cos_a * lat_b.to_radians().cos() * half_chord(lon_b - lon_a);
+    let h =
+        half_chord(lat_b - lat_a) + cos_a * lat_b.to_radians().cos() * half_chord(lon_b - lon_a);
     2.0 * EARTH_RADIUS_MI * h.sqrt().min(1.0).asin()
 }
 
 /// Finds the points within a radius of `center`. `points` ascend by latitude.
 pub fn within(points: &[Point], center: (f64, f64), radius_mi: f64) -> Vec<Near> {
-    // A hair wider than exact, so that rounding never drops a point that the exact distance would keep.
+    // A hair wider than exact, so that rounding never drops a point that the exact distance would
+    // keep.
     let angle = radius_mi / EARTH_RADIUS_MI * (1.0 + 1e-9) + 1e-12;
     let (lat, lon) = center;
     let band = angle.to_degrees();
@@ -51,17 +53,24 @@ pub fn within(points: &[Point], center: (f64, f64), radius_mi: f64) -> Vec<Near>
         }
         let distance = distance_from(center, cos, (point.lat, point.lon));
         if distance <= radius_mi {
-            near.push(Near { row: point.row, hundredths: (distance * 100.0).round() as u32 });
+            near.push(Near {
+                row: point.row,
+                hundredths: (distance * 100.0).round() as u32,
+            });
         }
     }
     near
 }
 
-/// Largest difference of longitude in degrees that a point within `angle` (radians) of a latitude can have. A cap that holds a
-/// pole has points at every longitude.
+/// Largest difference of longitude in degrees that a point within `angle` (radians) of a latitude
+/// can have. A cap that holds a pole has points at every longitude.
 fn widest_longitude(lat: f64, angle: f64) -> f64 {
     let ratio = angle.sin() / lat.to_radians().cos();
-    if lat.abs() + angle.to_degrees() >= 90.0 || ratio >= 1.0 { 180.0 } else { ratio.asin().to_degrees() * (1.0 + 1e-9) + 1e-9 }
+    if lat.abs() + angle.to_degrees() >= 90.0 || ratio >= 1.0 {
+        180.0
+    } else {
+        ratio.asin().to_degrees() * (1.0 + 1e-9) + 1e-9
+    }
 }
 
 #[cfg(test)]
@@ -80,8 +89,21 @@ mod tests {
     }
 
     fn coordinate() -> impl Strategy<Value = (f64, f64)> {
-        let lat = prop_oneof![-90.0..90.0, 85.0..90.0, -90.0..-88.0, Just(90.0), Just(-90.0), 51.0..53.0];
-        let lon = prop_oneof![-180.0..180.0, 179.0..180.0, -180.0..-179.0, Just(180.0), Just(-180.0)];
+        let lat = prop_oneof![
+            -90.0..90.0,
+            85.0..90.0,
+            -90.0..-88.0,
+            Just(90.0),
+            Just(-90.0),
+            51.0..53.0
+        ];
+        let lon = prop_oneof![
+            -180.0..180.0,
+            179.0..180.0,
+            -180.0..-179.0,
+            Just(180.0),
+            Just(-180.0)
+        ];
         (lat, lon)
     }
 

@@ -1,4 +1,5 @@
-//! Where areas and ZIP codes lie, and how many people live there: what several families find places by. Has no endpoints.
+//! Where areas and ZIP codes lie, and how many people live there: what several families find places
+//! by. Has no endpoints.
 
 pub mod area_codes;
 pub mod areas;
@@ -32,15 +33,27 @@ async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let counties = places(reader, "geo.county", PlaceTable::read_counties);
     let (zctas, counties, population) = join!(zctas, counties, Population::load(reader));
     let mut tables = Tables::default();
-    tables.insert(Places { zctas: zctas?, counties: counties? });
+    tables.insert(Places {
+        zctas: zctas?,
+        counties: counties?,
+    });
     tables.insert(population?);
     Ok(tables)
 }
 
 type Read = fn(&PartOrigins, &Part, Bytes) -> Result<PlaceTable>;
 
-async fn places(reader: PartReader<'_>, dataset_id: &str, read: Read) -> Result<Option<PlaceTable>> {
-    let Some(part) = reader.parts_of(dataset_id).last() else { return Ok(None) };
+async fn places(
+    reader: PartReader<'_>,
+    dataset_id: &str,
+    read: Read,
+) -> Result<Option<PlaceTable>> {
+    let Some(part) = reader.parts_of(dataset_id).last() else {
+        return Ok(None);
+    };
     let origins = PartOrigins::of(reader.manifest(), dataset_id, part);
-    reader.decoded(part, move |part, bytes| read(&origins, part, bytes)).await.map(Some)
+    reader
+        .decoded(part, move |part, bytes| read(&origins, part, bytes))
+        .await
+        .map(Some)
 }

@@ -23,7 +23,12 @@ const COLUMNS: [&str; 16] = [
 ];
 
 /// What later versions of `zip.zip` added.
-const ADDED: [&str; 4] = ["military_region?", "timezone?", "timezone_basis?", "timezone_null_reason?"];
+const ADDED: [&str; 4] = [
+    "military_region?",
+    "timezone?",
+    "timezone_basis?",
+    "timezone_null_reason?",
+];
 
 /// The rows of `zip.zip`, sorted by code.
 #[derive(Debug)]
@@ -58,7 +63,15 @@ pub struct Zips {
 }
 
 /// What follows the name of a county in the Census Bureau's lists.
-const KINDS_OF_COUNTIES: [&str; 7] = [" COUNTY", " PARISH", " CITY AND BOROUGH", " BOROUGH", " CENSUS AREA", " MUNICIPALITY", " MUNICIPIO"];
+const KINDS_OF_COUNTIES: [&str; 7] = [
+    " COUNTY",
+    " PARISH",
+    " CITY AND BOROUGH",
+    " BOROUGH",
+    " CENSUS AREA",
+    " MUNICIPALITY",
+    " MUNICIPIO",
+];
 
 /// The rows of `zip.county`, sorted by ZIP code.
 #[derive(Debug)]
@@ -77,20 +90,40 @@ impl Zips {
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
-        let Some(part) = reader.parts_of("zip.zip").next() else { return Ok(None) };
-        let counties = OptionFuture::from(reader.parts_of("zip.county").next().map(|part| reader.decoded(part, ZipCounties::read)));
+        let Some(part) = reader.parts_of("zip.zip").next() else {
+            return Ok(None);
+        };
+        let counties = OptionFuture::from(
+            reader
+                .parts_of("zip.county")
+                .next()
+                .map(|part| reader.decoded(part, ZipCounties::read)),
+        );
         let (zips, counties) = join!(reader.decoded(part, Self::read), counties);
-        Ok(Some(Self { counties: counties.transpose()?, ..zips? }))
+        Ok(Some(Self {
+            counties: counties.transpose()?,
+            ..zips?
+        }))
     }
 
     fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[&COLUMNS[..], &ADDED, &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let table = Table::read(
+            bytes.clone(),
+            &[&COLUMNS[..], &ADDED, &PartProvenance::COLUMNS].concat(),
+            &part.path,
+        )?;
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
         let has_place = |row: &usize| !latitudes.is_null(*row) && !longitudes.is_null(*row);
-        let mut points: Vec<Point> =
-            (0..table.rows()).filter(has_place).map(|row| Point { lat: latitudes.value(row), lon: longitudes.value(row), row: row as u32 }).collect();
+        let mut points: Vec<Point> = (0..table.rows())
+            .filter(has_place)
+            .map(|row| Point {
+                lat: latitudes.value(row),
+                lon: longitudes.value(row),
+                row: row as u32,
+            })
+            .collect();
         points.sort_by(|a, b| a.lat.total_cmp(&b.lat));
         let mut zips = Self {
             codes,
@@ -120,7 +153,10 @@ impl Zips {
         };
         for row in 0..table.rows() {
             for name in zips.city_names(row) {
-                zips.by_city.entry((zips.states.at(row).to_owned(), name)).or_default().push(row as u32);
+                zips.by_city
+                    .entry((zips.states.at(row).to_owned(), name))
+                    .or_default()
+                    .push(row as u32);
             }
         }
         Ok(zips)
@@ -144,26 +180,37 @@ impl Zips {
 
     /// The names that a code's city is known by, as cities are compared.
     pub fn city_names(&self, row: usize) -> Vec<String> {
-        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city_key).collect()
+        std::iter::once(self.cities.at(row))
+            .chain(self.other_cities.at(row))
+            .map(city_key)
+            .collect()
     }
 
     /// The name of a code's county as cities are compared, without the word county.
     pub fn county_as_city(&self, row: usize) -> Option<String> {
         let name = city_key(self.county_names.get(row)?);
-        let kind = KINDS_OF_COUNTIES.into_iter().find_map(|kind| name.strip_suffix(kind));
+        let kind = KINDS_OF_COUNTIES
+            .into_iter()
+            .find_map(|kind| name.strip_suffix(kind));
         Some(kind.unwrap_or(&name).to_owned())
     }
 
     /// The codes of a city.
     pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
-        self.by_city.get(&(state.to_owned(), city_key(name))).map_or(&[], Vec::as_slice)
+        self.by_city
+            .get(&(state.to_owned(), city_key(name)))
+            .map_or(&[], Vec::as_slice)
     }
 }
 
 impl ZipCounties {
     fn read(part: &Part, bytes: Bytes) -> Result<Self> {
         let columns = ["zip", "county_fips", "county_name", "share", "basis"];
-        let table = Table::read(bytes.clone(), &[&columns[..], &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let table = Table::read(
+            bytes.clone(),
+            &[&columns[..], &PartProvenance::COLUMNS].concat(),
+            &part.path,
+        )?;
         Ok(Self {
             codes: table.texts("zip")?,
             county_fips: table.texts("county_fips")?,
@@ -180,7 +227,11 @@ impl ZipCounties {
             let (mut low, mut high) = (0, self.codes.len());
             while low < high {
                 let middle = low + (high - low) / 2;
-                if is_before(self.codes.at(middle)) { low = middle + 1 } else { high = middle }
+                if is_before(self.codes.at(middle)) {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
             }
             low
         };
@@ -189,7 +240,9 @@ impl ZipCounties {
 
     /// The rows of a county, with their ZIP codes.
     pub fn in_county<'a>(&'a self, county_fips: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
-        (0..self.codes.len()).filter(move |row| self.county_fips.at(*row) == county_fips).map(|row| (row, self.codes.at(row)))
+        (0..self.codes.len())
+            .filter(move |row| self.county_fips.at(*row) == county_fips)
+            .map(|row| (row, self.codes.at(row)))
     }
 
     /// Part of the tabulation area's land in the county.

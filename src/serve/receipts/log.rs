@@ -1,5 +1,6 @@
-//! Answers `GET /v1/log/…`: the files of the channel's log as C2SP `tlog-tiles` names them, with `key`, which its checkpoint is verified with. They
-//! are for machines of others: no envelope, no key.
+//! Answers `GET /v1/log/…`: the files of the channel's log as C2SP `tlog-tiles` names them, with
+//! `key`, which its checkpoint is verified with. They are for machines of others: no envelope, no
+//! key.
 
 use std::sync::atomic::Ordering;
 
@@ -19,20 +20,53 @@ const ASK_AGAIN: &str = "no-cache";
 /// # Errors
 /// `not_found`, when the log has no such file, or there is none yet.
 pub async fn answer(service: &Service, name: &str) -> Result<Response> {
-    let nothing =
-        |what: &str| Problem::new(Code::NotFound, format!("the log has no {what}; /v1/log/checkpoint says how far it goes, /v1/log/key who signs it"));
+    let nothing = |what: &str| {
+        Problem::new(
+            Code::NotFound,
+            format!(
+                "the log has no {what}; /v1/log/checkpoint says how far it goes, /v1/log/key who signs it"
+            ),
+        )
+    };
     let (releases, channel) = (service.catalog.releases(), service.catalog.channel());
-    let newest = Log::of(releases, channel).newest_note(service.log_size.load(Ordering::Relaxed)).await?;
+    let newest = Log::of(releases, channel)
+        .newest_note(service.log_size.load(Ordering::Relaxed))
+        .await?;
     let size = newest.as_ref().map_or(0, |(size, _)| *size);
     service.log_size.store(size, Ordering::Relaxed);
     let (content_type, kept_for, bytes) = match (name, Tile::parse(name)) {
-        ("checkpoint", _) => ("text/plain; charset=utf-8", ASK_AGAIN, newest.map(|(_, note)| note)),
-        ("key", _) => ("text/plain; charset=utf-8", ASK_AGAIN, releases.log_file(channel, name).await?),
+        ("checkpoint", _) => (
+            "text/plain; charset=utf-8",
+            ASK_AGAIN,
+            newest.map(|(_, note)| note),
+        ),
+        ("key", _) => (
+            "text/plain; charset=utf-8",
+            ASK_AGAIN,
+            releases.log_file(channel, name).await?,
+        ),
         // What is not signed yet may be taken back.
-        (_, Some(tile)) if tile.is_in(size) => ("application/octet-stream", FOR_EVER, releases.log_file(channel, name).await?),
+        (_, Some(tile)) if tile.is_in(size) => (
+            "application/octet-stream",
+            FOR_EVER,
+            releases.log_file(channel, name).await?,
+        ),
         (_, Some(_)) => return Err(nothing("such tile")),
         (_, None) => return Err(nothing("such file")),
     };
-    let bytes = bytes.ok_or_else(|| nothing(if name == "checkpoint" || name == "key" { "release yet" } else { "such tile" }))?;
-    Ok(([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, kept_for)], bytes).into_response())
+    let bytes = bytes.ok_or_else(|| {
+        nothing(if name == "checkpoint" || name == "key" {
+            "release yet"
+        } else {
+            "such tile"
+        })
+    })?;
+    Ok((
+        [
+            (header::CONTENT_TYPE, content_type),
+            (header::CACHE_CONTROL, kept_for),
+        ],
+        bytes,
+    )
+        .into_response())
 }

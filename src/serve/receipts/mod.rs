@@ -1,4 +1,5 @@
-//! Receipts of records, and the log that they end in. A server issues and hands out; the key that signs is not here.
+//! Receipts of records, and the log that they end in. A server issues and hands out; the key that
+//! signs is not here.
 
 mod log;
 mod receipt;

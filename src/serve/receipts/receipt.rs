@@ -1,5 +1,5 @@
-//! Answers `GET /v1/receipts/{record_id}`: with what anyone can check that the release has the record, or that it has none of that id, against the
-//! signed log of the channel.
+//! Answers `GET /v1/receipts/{record_id}`: with what anyone can check that the release has the
+//! record, or that it has none of that id, against the signed log of the channel.
 
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -30,33 +30,65 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 async fn receipt(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
+    let id: RecordId = call.path_value("record_id").parse().map_err(|error| {
+        Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}"))
+    })?;
     let dataset_id = id.dataset_id().to_owned();
     scope::check_record(call, &id)?;
     let manifest = &call.release.manifest;
     if !manifest.datasets.contains_key(&dataset_id) {
-        let message = format!("the release has no dataset `{dataset_id}`; /v1/datasets lists those it has");
+        let message =
+            format!("the release has no dataset `{dataset_id}`; /v1/datasets lists those it has");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     }
     let found = call.reader().find(call.contracts(), &id).await?;
     if found.is_none() && dataset_id == QUARANTINE {
         // Its neighbours may be of families that the key does not open.
-        return Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "record_id",
+            format!("the release has no record `{id}`"),
+        ));
     }
-    let (service, release, runtime) = (call.service, call.release.clone(), tokio::runtime::Handle::current());
-    let (releases, channel) = (service.catalog.releases().clone(), service.catalog.channel().to_owned());
+    let (service, release, runtime) = (
+        call.service,
+        call.release.clone(),
+        tokio::runtime::Handle::current(),
+    );
+    let (releases, channel) = (
+        service.catalog.releases().clone(),
+        service.catalog.channel().to_owned(),
+    );
     let subject = (manifest.release_id.clone(), id.clone());
     let (of_record, part) = (id, found.map(|(part, _)| part.clone()));
     let issued = move || {
         let log = Log::of(&releases, &channel);
-        let receipt = runtime.block_on(issue(&releases, &log, &release.manifest, &of_record, part.as_ref()))?;
-        Ok(receipt.map_or(Value::Null, |receipt| serde_json::to_value(receipt).expect("a receipt is plain data")))
+        let receipt = runtime.block_on(issue(
+            &releases,
+            &log,
+            &release.manifest,
+            &of_record,
+            part.as_ref(),
+        ))?;
+        Ok(receipt.map_or(Value::Null, |receipt| {
+            serde_json::to_value(receipt).expect("a receipt is plain data")
+        }))
     };
-    let receipt = service.receipts.done(&call.client.id, subject, |_| false, issued).await?;
+    let receipt = service
+        .receipts
+        .done(&call.client.id, subject, |_| false, issued)
+        .await?;
     if receipt.is_null() {
         let message = "the release is not in the log of the channel: its publisher runs without a signing key, or has not sealed it yet";
-        return Err(Problem::of_field(Code::CoverageUnavailable, "record_id", message));
+        return Err(Problem::of_field(
+            Code::CoverageUnavailable,
+            "record_id",
+            message,
+        ));
     }
     json.value(&*receipt);
-    Ok(Meta { datasets: vec![dataset_id.into()], ..Meta::default() })
+    Ok(Meta {
+        datasets: vec![dataset_id.into()],
+        ..Meta::default()
+    })
 }

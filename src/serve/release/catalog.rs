@@ -1,6 +1,7 @@
-//! Decides which release answers a request. The channel's present release is held in memory and replaced in one step, so that a
-//! request sees the old one or the new one. Earlier releases are loaded when asked for: one at a time, for all who ask for it, while those who
-//! ask for another are told to come back; what has no room beside the others goes, the least recently used first.
+//! Decides which release answers a request. The channel's present release is held in memory and
+//! replaced in one step, so that a request sees the old one or the new one. Earlier releases are
+//! loaded when asked for: one at a time, for all who ask for it, while those who ask for another
+//! are told to come back; what has no room beside the others goes, the least recently used first.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,7 +60,13 @@ pub enum Wanted {
 }
 
 impl Catalog {
-    pub fn new(parts: Arc<PartCache>, contracts: Arc<Contracts>, loads: Vec<Load>, channel: &str, retained_bytes: usize) -> Self {
+    pub fn new(
+        parts: Arc<PartCache>,
+        contracts: Arc<Contracts>,
+        loads: Vec<Load>,
+        channel: &str,
+        retained_bytes: usize,
+    ) -> Self {
         let releases = parts.releases().clone();
         Self {
             manifests: Manifests::new(releases.clone()),
@@ -88,15 +95,18 @@ impl Catalog {
 
     /// The release that requests are answered from now.
     pub fn current(&self) -> Option<Arc<Release>> {
-        self.current.load().as_ref().map(|current| current.release.clone())
+        self.current
+            .load()
+            .as_ref()
+            .map(|current| current.release.clone())
     }
 
-    /// Looks at the channel and, when it has moved, loads its release beside the present one and swaps; when it has not, takes what could not be
-    /// renewed since. Returns the new id.
+    /// Looks at the channel and, when it has moved, loads its release beside the present one and
+    /// swaps; when it has not, takes what could not be renewed since. Returns the new id.
     ///
     /// # Errors
-    /// `Store`, when channel or release cannot be read; the present release stays. Also when the marks of what was not renewed cannot be, without
-    /// which the release is served all the same.
+    /// `Store`, when channel or release cannot be read; the present release stays. Also when the
+    /// marks of what was not renewed cannot be, without which the release is served all the same.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.follow().await;
         self.has_looked.send_replace(true);
@@ -105,7 +115,12 @@ impl Catalog {
 
     async fn follow(&self) -> Result<Option<ReleaseId>> {
         let current = self.current.load_full();
-        let Some(entry) = self.present_entry(current.as_ref().map(|current| &current.entry)).await? else { return Ok(None) };
+        let Some(entry) = self
+            .present_entry(current.as_ref().map(|current| &current.entry))
+            .await?
+        else {
+            return Ok(None);
+        };
         // A release is good without these marks: those that are known still count.
         let unrenewed = match self.releases.unrenewed(&self.channel).await {
             Ok(unrenewed) => {
@@ -114,41 +129,68 @@ impl Catalog {
             }
             Err(error) => {
                 self.tell_unreadable(Some(&error));
-                current.as_ref().and_then(|current| current.unrenewed.clone())
+                current
+                    .as_ref()
+                    .and_then(|current| current.unrenewed.clone())
             }
         };
-        if let Some(known) = current.as_ref().filter(|current| current.entry.generation == entry.generation) {
+        if let Some(known) = current
+            .as_ref()
+            .filter(|current| current.entry.generation == entry.generation)
+        {
             let release = self.intact(known.release.clone()).await?;
             if known.unrenewed != unrenewed {
                 let release = Arc::new(release.marked(unrenewed.as_ref()));
-                self.current.store(Some(Arc::new(Current { entry: entry.clone(), unrenewed, release })));
+                self.current.store(Some(Arc::new(Current {
+                    entry: entry.clone(),
+                    unrenewed,
+                    release,
+                })));
             }
             return Ok(None);
         }
         let release = match &current {
-            Some(current) if current.release.manifest.release_id == entry.release_id => current.release.clone(),
+            Some(current) if current.release.manifest.release_id == entry.release_id => {
+                current.release.clone()
+            }
             _ => match self.take_retained(&entry.release_id) {
                 Some(release) => release,
                 None => self.load_present(&entry.release_id).await?,
             },
         };
-        let manifests: Vec<&Manifest> =
-            std::iter::once(&*release).chain(current.as_ref().map(|current| &*current.release)).map(|release| &release.manifest).collect();
+        let manifests: Vec<&Manifest> = std::iter::once(&*release)
+            .chain(current.as_ref().map(|current| &*current.release))
+            .map(|release| &release.manifest)
+            .collect();
         self.parts.forget_all_but(&manifests);
         let release = Arc::new(release.marked(unrenewed.as_ref()));
-        self.current.store(Some(Arc::new(Current { entry: entry.clone(), unrenewed, release })));
-        if let Some(previous) = current.filter(|previous| previous.release.manifest.release_id != entry.release_id) {
+        self.current.store(Some(Arc::new(Current {
+            entry: entry.clone(),
+            unrenewed,
+            release,
+        })));
+        if let Some(previous) =
+            current.filter(|previous| previous.release.manifest.release_id != entry.release_id)
+        {
             self.lock_retained().keep_previous(previous.release.clone());
         }
         Ok(Some(entry.release_id))
     }
 
-    /// What the channel points at. Only the next move is asked for, which is one small request; now and then the moves are listed, so that one that
-    /// was taken back by hand shows.
+    /// What the channel points at. Only the next move is asked for, which is one small request; now
+    /// and then the moves are listed, so that one that was taken back by hand shows.
     async fn present_entry(&self, known: Option<&ChannelEntry>) -> Result<Option<ChannelEntry>> {
-        let is_listed = self.looks.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOKS_BETWEEN_LISTS);
+        let is_listed = self
+            .looks
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(LOOKS_BETWEEN_LISTS);
         match known.filter(|_| !is_listed) {
-            Some(known) => Ok(Some(self.releases.channel_after(&self.channel, known.generation).await?.unwrap_or_else(|| known.clone()))),
+            Some(known) => Ok(Some(
+                self.releases
+                    .channel_after(&self.channel, known.generation)
+                    .await?
+                    .unwrap_or_else(|| known.clone()),
+            )),
             None => self.releases.channel(&self.channel).await,
         }
     }
@@ -156,9 +198,14 @@ impl Catalog {
     /// Says once that the marks cannot be read.
     fn tell_unreadable(&self, error: Option<&Error>) {
         let text = error.map(|error| format!("{error} ({})", error.way_out().unwrap_or_default()));
-        let mut told = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self
+            .unreadable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = text.as_ref().filter(|text| told.as_ref() != Some(text)) {
-            tracing::warn!("which tasks could not be renewed is not known: answers tell of what was known before, or of age alone: {text}");
+            tracing::warn!(
+                "which tasks could not be renewed is not known: answers tell of what was known before, or of age alone: {text}"
+            );
         }
         *told = text;
     }
@@ -169,8 +216,13 @@ impl Catalog {
     /// Says what is missing, when there is no such release (any more), or why it cannot be read.
     pub async fn resolve(&self, wanted: &Wanted) -> std::result::Result<Arc<Release>, NotServed> {
         if !*self.has_looked.borrow() {
-            // While the first release is being loaded its absence would be a lie; the request's time limit bounds the wait.
-            let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
+            // While the first release is being loaded its absence would be a lie; the request's
+            // time limit bounds the wait.
+            let _ = self
+                .has_looked
+                .subscribe()
+                .wait_for(|has_looked| *has_looked)
+                .await;
         }
         let current = self.current().ok_or_else(|| {
             let detail = format!("channel `{}` has no release that can be served yet; `pubdata run` publishes one, and this server picks it up", self.channel);
@@ -184,36 +236,81 @@ impl Catalog {
         if id == current.manifest.release_id {
             return Ok(current);
         }
-        if !self.history().await?.iter().any(|entry| entry.release_id == id) {
-            return Err(NotServed::missing("release", format!("channel `{}` never had a release {id}", self.channel)));
+        if !self
+            .history()
+            .await?
+            .iter()
+            .any(|entry| entry.release_id == id)
+        {
+            return Err(NotServed::missing(
+                "release",
+                format!("channel `{}` never had a release {id}", self.channel),
+            ));
         }
         self.retained(&id).await
     }
 
     async fn as_of(&self, date: Date) -> std::result::Result<ReleaseId, NotServed> {
         let history = self.history().await?;
-        let day_of = |entry: &ChannelEntry| entry.moved_at.parse::<Timestamp>().ok().map(|moved| moved.to_zoned(jiff::tz::TimeZone::UTC).date());
-        let newest = history.iter().rev().find(|entry| day_of(entry).is_some_and(|day| day <= date));
+        let day_of = |entry: &ChannelEntry| {
+            entry
+                .moved_at
+                .parse::<Timestamp>()
+                .ok()
+                .map(|moved| moved.to_zoned(jiff::tz::TimeZone::UTC).date())
+        };
+        let newest = history
+            .iter()
+            .rev()
+            .find(|entry| day_of(entry).is_some_and(|day| day <= date));
         newest.map(|entry| entry.release_id.clone()).ok_or_else(|| {
-            let first = history.first().map(|entry| entry.moved_at.as_str()).unwrap_or_default();
-            let message = format!("channel `{}` had no release on {date}; its first is of {first}", self.channel);
+            let first = history
+                .first()
+                .map(|entry| entry.moved_at.as_str())
+                .unwrap_or_default();
+            let message = format!(
+                "channel `{}` had no release on {date}; its first is of {first}",
+                self.channel
+            );
             NotServed::missing("as_of", message)
         })
     }
 
-    /// The manifest of an earlier release of the channel, of which nothing else is read; none for the one that requests are answered from.
+    /// The manifest of an earlier release of the channel, of which nothing else is read; none for
+    /// the one that requests are answered from.
     ///
     /// # Errors
     /// Says what is missing, when there is no such release (any more), or why it cannot be read.
-    pub async fn earlier(&self, parameter: &'static str, id: &ReleaseId, present: &Release) -> std::result::Result<Option<Arc<Manifest>>, NotServed> {
+    pub async fn earlier(
+        &self,
+        parameter: &'static str,
+        id: &ReleaseId,
+        present: &Release,
+    ) -> std::result::Result<Option<Arc<Manifest>>, NotServed> {
         if *id == present.manifest.release_id {
             return Ok(None);
         }
-        if !self.history().await?.iter().any(|entry| entry.release_id == *id) {
-            return Err(NotServed::missing(parameter, format!("channel `{}` never had a release {id}; /v1/releases lists those it had", self.channel)));
+        if !self
+            .history()
+            .await?
+            .iter()
+            .any(|entry| entry.release_id == *id)
+        {
+            return Err(NotServed::missing(
+                parameter,
+                format!(
+                    "channel `{}` never had a release {id}; /v1/releases lists those it had",
+                    self.channel
+                ),
+            ));
         }
         let manifest = self.manifests.manifest(id).await?;
-        let gone = || NotServed::missing(parameter, format!("release {id} is no longer kept; /v1/releases says which are"));
+        let gone = || {
+            NotServed::missing(
+                parameter,
+                format!("release {id} is no longer kept; /v1/releases says which are"),
+            )
+        };
         manifest.map(Some).ok_or_else(gone)
     }
 
@@ -222,7 +319,11 @@ impl Catalog {
     /// # Errors
     /// `Store`, when they cannot be read.
     pub async fn history(&self) -> Result<Arc<Vec<ChannelEntry>>> {
-        let generation = self.current.load().as_ref().map_or(0, |current| current.entry.generation);
+        let generation = self
+            .current
+            .load()
+            .as_ref()
+            .map_or(0, |current| current.entry.generation);
         let mut known = self.history.lock().await;
         if let Some((of, history)) = known.as_ref()
             && *of == generation
@@ -235,8 +336,9 @@ impl Catalog {
         Ok(history)
     }
 
-    /// Loads the release that the channel points at; what it takes of memory is the measure for earlier ones. Of the one it pointed at before only the
-    /// manifest is read again: who rolls back waits for it.
+    /// Loads the release that the channel points at; what it takes of memory is the measure for
+    /// earlier ones. Of the one it pointed at before only the manifest is read again: who rolls
+    /// back waits for it.
     async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
         let previous = self.lock_retained().previous(id);
         if let Some(previous) = previous {
@@ -244,12 +346,19 @@ impl Catalog {
             let (releases, again) = (self.releases.clone(), release.clone());
             tokio::spawn(async move {
                 if let Err(error) = releases.prefetch(&again.manifest).await {
-                    tracing::warn!("parts of release {} are not on disk: {error}", again.manifest.release_id);
+                    tracing::warn!(
+                        "parts of release {} are not on disk: {error}",
+                        again.manifest.release_id
+                    );
                 }
             });
             return Ok(release);
         }
-        let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let _turn = self
+            .loading
+            .acquire()
+            .await
+            .map_err(|error| Error::store(error.to_string()))?;
         // What is not on disk by then is fetched when it is asked for.
         let fetched = match self.releases.manifest(id).await {
             Ok(manifest) => self.releases.prefetch(&manifest).await,
@@ -261,12 +370,18 @@ impl Catalog {
         let before = resident_bytes();
         let release = Arc::new(Release::load(&self.parts, &self.contracts, &self.loads, id).await?);
         if self.current.load().is_none() {
-            self.lock_retained().measure(&release.manifest, before.zip(resident_bytes()).map(|(before, after)| after.saturating_sub(before)));
+            self.lock_retained().measure(
+                &release.manifest,
+                before
+                    .zip(resident_bytes())
+                    .map(|(before, after)| after.saturating_sub(before)),
+            );
         }
         Ok(release)
     }
 
-    /// The release with indexes that can be read: one whose files were changed while it was served is loaded anew.
+    /// The release with indexes that can be read: one whose files were changed while it was served
+    /// is loaded anew.
     ///
     /// # Errors
     /// `Store`, when it cannot be loaded.
@@ -274,15 +389,27 @@ impl Catalog {
         if release.is_intact() {
             return Ok(release);
         }
-        let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let _turn = self
+            .loading
+            .acquire()
+            .await
+            .map_err(|error| Error::store(error.to_string()))?;
         let id = &release.manifest.release_id;
-        let current = self.current.load_full().filter(|current| current.release.manifest.release_id == *id);
+        let current = self
+            .current
+            .load_full()
+            .filter(|current| current.release.manifest.release_id == *id);
         // Another who asked may have had it loaded.
-        let known = current.as_ref().map(|current| current.release.clone()).or_else(|| self.take_retained(id));
+        let known = current
+            .as_ref()
+            .map(|current| current.release.clone())
+            .or_else(|| self.take_retained(id));
         if let Some(known) = known.filter(|known| known.is_intact()) {
             return Ok(known);
         }
-        tracing::warn!("an index of release {id} was changed while it was served; it is made again");
+        tracing::warn!(
+            "an index of release {id} was changed while it was served; it is made again"
+        );
         let loaded = Release::load(&self.parts, &self.contracts, &self.loads, id).await?;
         let Some(current) = current else {
             let loaded = Arc::new(loaded);
@@ -292,7 +419,14 @@ impl Catalog {
         let loaded = Arc::new(loaded.marked(current.unrenewed.as_ref()));
         let (entry, unrenewed) = (current.entry.clone(), current.unrenewed.clone());
         // The channel may have moved on in the meantime.
-        self.current.compare_and_swap(&Some(current), Some(Arc::new(Current { entry, unrenewed, release: loaded.clone() })));
+        self.current.compare_and_swap(
+            &Some(current),
+            Some(Arc::new(Current {
+                entry,
+                unrenewed,
+                release: loaded.clone(),
+            })),
+        );
         Ok(loaded)
     }
 
@@ -302,13 +436,21 @@ impl Catalog {
             if let Some(release) = retained.get(id) {
                 return Ok(release);
             }
-            match (retained.loading(id), self.loading.clone().try_acquire_owned()) {
+            match (
+                retained.loading(id),
+                self.loading.clone().try_acquire_owned(),
+            ) {
                 (Some(waiting), _) => waiting,
-                (None, Err(_)) => return Err(NotServed::Busy(format!("another release is being loaded, and release {id} after it: ask again in a moment"))),
+                (None, Err(_)) => {
+                    return Err(NotServed::Busy(format!(
+                        "another release is being loaded, and release {id} after it: ask again in a moment"
+                    )));
+                }
                 (None, Ok(turn)) => {
                     let (told, waiting) = watch::channel(None);
                     retained.begin(id, waiting.clone());
-                    // Apart from the request: who does not wait for the end does not make the next one begin again.
+                    // Apart from the request: who does not wait for the end does not make the next
+                    // one begin again.
                     tokio::spawn(self.load_retained(id.clone(), turn, told));
                     waiting
                 }
@@ -318,8 +460,18 @@ impl Catalog {
     }
 
     /// Loads an earlier release, tells those who wait, and keeps it.
-    fn load_retained(&self, id: ReleaseId, turn: OwnedSemaphorePermit, told: watch::Sender<Loading>) -> impl Future<Output = ()> + Send + use<> {
-        let (parts, contracts, loads, retained) = (self.parts.clone(), self.contracts.clone(), self.loads.clone(), self.retained.clone());
+    fn load_retained(
+        &self,
+        id: ReleaseId,
+        turn: OwnedSemaphorePermit,
+        told: watch::Sender<Loading>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (parts, contracts, loads, retained) = (
+            self.parts.clone(),
+            self.contracts.clone(),
+            self.loads.clone(),
+            self.retained.clone(),
+        );
         async move {
             let outcome = load_kept(&parts, &contracts, &loads, &id, &retained).await;
             let mut retained = retained.lock().unwrap_or_else(PoisonError::into_inner);
@@ -346,19 +498,36 @@ async fn load_kept(
     retained: &Mutex<Retained>,
 ) -> std::result::Result<Arc<Release>, NotServed> {
     if !parts.releases().exists(id).await? {
-        return Err(NotServed::missing("release", format!("release {id} is no longer kept")));
+        return Err(NotServed::missing(
+            "release",
+            format!("release {id} is no longer kept"),
+        ));
     }
-    let previous = retained.lock().unwrap_or_else(PoisonError::into_inner).previous(id);
+    let previous = retained
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .previous(id);
     if let Some(previous) = previous {
         return Ok(Arc::new(previous.again(parts).await?));
     }
     let manifest = parts.releases().manifest(id).await?;
-    retained.lock().unwrap_or_else(PoisonError::into_inner).make_room(&manifest);
+    retained
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .make_room(&manifest);
     Ok(Arc::new(Release::load(parts, contracts, loads, id).await?))
 }
 
 /// Waits for what comes of a release that is being loaded.
-async fn outcome(mut waiting: watch::Receiver<Loading>, id: &ReleaseId) -> std::result::Result<Arc<Release>, NotServed> {
-    let told = waiting.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
-    told.ok().flatten().unwrap_or_else(|| Err(Error::store(format!("loading release {id} broke off")).into()))
+async fn outcome(
+    mut waiting: watch::Receiver<Loading>,
+    id: &ReleaseId,
+) -> std::result::Result<Arc<Release>, NotServed> {
+    let told = waiting
+        .wait_for(Option::is_some)
+        .await
+        .map(|outcome| outcome.clone());
+    told.ok()
+        .flatten()
+        .unwrap_or_else(|| Err(Error::store(format!("loading release {id} broke off")).into()))
 }

@@ -47,7 +47,9 @@ impl Dictionary {
 
     /// The text of a number.
     pub fn text(&self, number: u16) -> Option<&str> {
-        number.checked_sub(1).map(|index| self.texts[usize::from(index)].as_str())
+        number
+            .checked_sub(1)
+            .map(|index| self.texts[usize::from(index)].as_str())
     }
 }
 
@@ -59,17 +61,23 @@ impl Stored for Dictionary {
     fn restore(from: &mut Restored) -> Result<Self> {
         let Small(texts) = Small::<Vec<String>>::restore(from)?;
         let mut dictionary = Self::default();
-        texts.iter().try_for_each(|text| dictionary.number(Some(text)).map(drop))?;
+        texts
+            .iter()
+            .try_for_each(|text| dictionary.number(Some(text)).map(drop))?;
         Ok(dictionary)
     }
 }
 
-/// Narrows a number of a phrase or descriptor; a part with so many different ones is not what the contract describes.
+/// Narrows a number of a phrase or descriptor; a part with so many different ones is not what the
+/// contract describes.
 ///
 /// # Errors
 /// `Store`, when there are more than the column's type can count.
 pub fn numbered(number: usize) -> Result<u16> {
-    u16::try_from(number).ok().filter(|number| *number != ABSENT).ok_or_else(|| Error::store("more than 65,534 different phrases or sources in one part"))
+    u16::try_from(number)
+        .ok()
+        .filter(|number| *number != ABSENT)
+        .ok_or_else(|| Error::store("more than 65,534 different phrases or sources in one part"))
 }
 
 /// A text column with few different values.

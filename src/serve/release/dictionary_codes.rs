@@ -1,12 +1,13 @@
-//! A column of texts kept as small numbers, for filters that ask only whether two texts are equal. Spellings that mean the same share a
-//! code.
+//! A column of texts kept as small numbers, for filters that ask only whether two texts are equal.
+//! Spellings that mean the same share a code.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::index::file::{Column, Restored, Saved, Small, Stored};
 use pubdata_core::error::{Error, Result};
 
-/// A text column of which only equality matters: four bytes for each row. Texts that are spelled differently and mean the same have one code.
+/// A text column of which only equality matters: four bytes for each row. Texts that are spelled
+/// differently and mean the same have one code.
 #[derive(Debug, Default)]
 pub struct DictionaryCodes {
     of_rows: Column<u32>,
@@ -23,9 +24,16 @@ impl Stored for DictionaryCodes {
     }
 
     fn restore(from: &mut Restored) -> Result<Self> {
-        let (of_rows, Small(known)) = (Column::restore(from)?, Small::<Vec<(Box<str>, u32)>>::restore(from)?);
+        let (of_rows, Small(known)) = (
+            Column::restore(from)?,
+            Small::<Vec<(Box<str>, u32)>>::restore(from)?,
+        );
         let count = known.iter().map(|(_, code)| *code).max().unwrap_or(0);
-        Ok(Self { of_rows, known: known.into_iter().collect(), count })
+        Ok(Self {
+            of_rows,
+            known: known.into_iter().collect(),
+            count,
+        })
     }
 }
 
@@ -51,7 +59,10 @@ impl DictionaryCodes {
         let code = match known {
             Some(code) => code,
             None => {
-                self.count = self.count.checked_add(1).ok_or_else(|| Error::store("more different texts than codes"))?;
+                self.count = self
+                    .count
+                    .checked_add(1)
+                    .ok_or_else(|| Error::store("more different texts than codes"))?;
                 self.known.insert(compared.into_boxed_str(), self.count);
                 self.count
             }

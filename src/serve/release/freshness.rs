@@ -12,7 +12,8 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
-/// Age of the newest source file against the publisher's cadence: within one period, within three, older. Never fresh while the publisher's next edition is late by its calendar.
+/// Age of the newest source file against the publisher's cadence: within one period, within three,
+/// older. Never fresh while the publisher's next edition is late by its calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
@@ -43,11 +44,14 @@ pub struct FreshnessOfDay {
 
 impl FreshnessOfDay {
     pub fn of(&self, dataset_id: &str) -> Freshness {
-        self.by_dataset.get(dataset_id).copied().unwrap_or(Freshness::Expired)
+        self.by_dataset
+            .get(dataset_id)
+            .copied()
+            .unwrap_or(Freshness::Expired)
     }
 
-    /// Of each dataset's freshness, and of the tasks that are late or could not be renewed, with the reason: changes exactly when what an answer says of
-    /// freshness can.
+    /// Of each dataset's freshness, and of the tasks that are late or could not be renewed, with
+    /// the reason: changes exactly when what an answer says of freshness can.
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint
     }
@@ -63,20 +67,43 @@ impl FreshnessCache {
         if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
             return known;
         }
-        let by_dataset: BTreeMap<String, Freshness> =
-            manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today))).collect();
-        let late = manifest.tasks.keys().filter(|task_id| manifest.late_since(task_id, today).is_some()).cloned();
-        let is_stale =
-            |(task_id, task): (&String, &TaskEntry)| task.is_stale.then(|| format!("{task_id}:{}", task.stale_reason.as_deref().unwrap_or_default()));
-        let lines = by_dataset.values().map(|freshness| freshness.name().to_owned()).chain(late).chain(manifest.tasks.iter().filter_map(is_stale));
+        let by_dataset: BTreeMap<String, Freshness> = manifest
+            .datasets
+            .iter()
+            .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today)))
+            .collect();
+        let late = manifest
+            .tasks
+            .keys()
+            .filter(|task_id| manifest.late_since(task_id, today).is_some())
+            .cloned();
+        let is_stale = |(task_id, task): (&String, &TaskEntry)| {
+            task.is_stale.then(|| {
+                format!(
+                    "{task_id}:{}",
+                    task.stale_reason.as_deref().unwrap_or_default()
+                )
+            })
+        };
+        let lines = by_dataset
+            .values()
+            .map(|freshness| freshness.name().to_owned())
+            .chain(late)
+            .chain(manifest.tasks.iter().filter_map(is_stale));
         let fingerprint = Digest::of(lines.collect::<Vec<_>>().join("\n").as_bytes());
-        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, fingerprint });
+        let computed = Arc::new(FreshnessOfDay {
+            day: today,
+            by_dataset,
+            fingerprint,
+        });
         self.0.store(Some(computed.clone()));
         computed
     }
 }
 
-/// What needs attention, worst first: `not_updated` if the last run could not update a part, `late` if an edition is late by its publisher's calendar, `expired` or `stale` by `freshness`, `findings` if a source needs attention (`findings`), otherwise `fresh`.
+/// What needs attention, worst first: `not_updated` if the last run could not update a part, `late`
+/// if an edition is late by its publisher's calendar, `expired` or `stale` by `freshness`,
+/// `findings` if a source needs attention (`findings`), otherwise `fresh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DatasetCoverageState")]
@@ -91,12 +118,23 @@ pub enum DatasetState {
 
 impl DatasetState {
     pub fn of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Self {
-        let task_ids: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
-        let tasks = || task_ids.iter().filter_map(|task_id| manifest.tasks.get(*task_id));
+        let task_ids: BTreeSet<&str> = dataset
+            .parts
+            .iter()
+            .map(|part| part.task_id.as_str())
+            .collect();
+        let tasks = || {
+            task_ids
+                .iter()
+                .filter_map(|task_id| manifest.tasks.get(*task_id))
+        };
         if tasks().any(|task| task.is_stale) {
             return Self::NotUpdated;
         }
-        if task_ids.iter().any(|task_id| manifest.late_since(task_id, today).is_some()) {
+        if task_ids
+            .iter()
+            .any(|task_id| manifest.late_since(task_id, today).is_some())
+        {
             return Self::Late;
         }
         match freshness_of(manifest, dataset, today) {
@@ -123,35 +161,77 @@ impl DatasetState {
 /// Says how many datasets need attention, by their states.
 pub fn summary_of_states<'s>(states: impl Iterator<Item = &'s str>) -> String {
     let states: Vec<&str> = states.collect();
-    match states.iter().filter(|state| **state != DatasetState::Fresh.name()).count() {
+    match states
+        .iter()
+        .filter(|state| **state != DatasetState::Fresh.name())
+        .count()
+    {
         0 => format!("All {} datasets are fresh.", states.len()),
         count => format!("{count} of {} datasets need attention.", states.len()),
     }
 }
 
-/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is marked stale or late.
+/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is
+/// marked stale or late.
 pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Freshness {
-    let newest = dataset.parts.iter().max_by(|a, b| a.partition.cmp(&b.partition));
-    let by_age = newest.map_or(Freshness::Expired, |part| freshness_of_part(manifest, part, today));
-    let tasks: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
-    let is_behind = |task_id: &&str| manifest.tasks.get(*task_id).is_some_and(|task| task.is_stale) || manifest.late_since(task_id, today).is_some();
-    if tasks.iter().any(is_behind) { by_age.max(Freshness::Stale) } else { by_age }
+    let newest = dataset
+        .parts
+        .iter()
+        .max_by(|a, b| a.partition.cmp(&b.partition));
+    let by_age = newest.map_or(Freshness::Expired, |part| {
+        freshness_of_part(manifest, part, today)
+    });
+    let tasks: BTreeSet<&str> = dataset
+        .parts
+        .iter()
+        .map(|part| part.task_id.as_str())
+        .collect();
+    let is_behind = |task_id: &&str| {
+        manifest
+            .tasks
+            .get(*task_id)
+            .is_some_and(|task| task.is_stale)
+            || manifest.late_since(task_id, today).is_some()
+    };
+    if tasks.iter().any(is_behind) {
+        by_age.max(Freshness::Stale)
+    } else {
+        by_age
+    }
 }
 
 fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness {
     let task = manifest.tasks.get(&part.task_id);
-    task.map_or(Freshness::Expired, |task| freshness_by_age(task, source_date(manifest, part), today))
+    task.map_or(Freshness::Expired, |task| {
+        freshness_by_age(task, source_date(manifest, part), today)
+    })
 }
 
-/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew it failed or its next edition is late.
+/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew
+/// it failed or its next edition is late.
 pub fn freshness_of_task(manifest: &Manifest, task_id: &str, today: Date) -> Freshness {
-    let Some(task) = manifest.tasks.get(task_id) else { return Freshness::Expired };
-    let by_age = freshness_by_age(task, newest_date(&task.inputs, &manifest.published_at), today);
-    if task.is_stale || manifest.late_since(task_id, today).is_some() { by_age.max(Freshness::Stale) } else { by_age }
+    let Some(task) = manifest.tasks.get(task_id) else {
+        return Freshness::Expired;
+    };
+    let by_age = freshness_by_age(
+        task,
+        newest_date(&task.inputs, &manifest.published_at),
+        today,
+    );
+    if task.is_stale || manifest.late_since(task_id, today).is_some() {
+        by_age.max(Freshness::Stale)
+    } else {
+        by_age
+    }
 }
 
 fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshness {
-    let Some(age) = date.and_then(|date| today.since(date).ok()).map(|span| i64::from(span.get_days())) else { return Freshness::Expired };
+    let Some(age) = date
+        .and_then(|date| today.since(date).ok())
+        .map(|span| i64::from(span.get_days()))
+    else {
+        return Freshness::Expired;
+    };
     match age {
         age if age <= task.cadence_days => Freshness::Fresh,
         age if age <= 3 * task.cadence_days => Freshness::Stale,
@@ -161,7 +241,11 @@ fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshn
 
 /// Date of the newest file a part was built from, or of publication when no file has one.
 pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
-    let inputs = manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default();
+    let inputs = manifest
+        .tasks
+        .get(&part.task_id)
+        .map(|task| task.inputs.as_slice())
+        .unwrap_or_default();
     newest_date(inputs, &manifest.published_at)
 }
 

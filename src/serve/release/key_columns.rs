@@ -1,6 +1,10 @@
-//! Reads key columns of whole datasets while a release is loaded: part after part and in pieces of each, so that memory beyond the index stays bounded.
+//! Reads key columns of whole datasets while a release is loaded: part after part and in pieces of
+//! each, so that memory beyond the index stays bounded.
 
-use arrow::array::{Array, ArrowPrimitiveType, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, PrimitiveArray};
+use arrow::array::{
+    Array, ArrowPrimitiveType, BooleanArray, Date32Array, Decimal128Array, Float64Array,
+    Int32Array, Int64Array, PrimitiveArray,
+};
 use tokio::sync::mpsc;
 
 use crate::release::dictionary::DictionaryColumn;
@@ -17,7 +21,8 @@ pub fn known_day(day: i32) -> Option<i32> {
     (day != NO_DAY).then_some(day)
 }
 
-/// Adds the rows of a part to what is being made. `add` gets pieces of the part, with the number of the first row within the part.
+/// Adds the rows of a part to what is being made. `add` gets pieces of the part, with the number of
+/// the first row within the part.
 ///
 /// # Errors
 /// `Store`, when the part is missing, damaged, or not as its contract says.
@@ -39,14 +44,16 @@ pub async fn read_part<B: Send + 'static>(
         })?;
         Ok(made)
     });
-    reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+    reading
+        .await
+        .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
 /// Pieces that are read while one is added.
 const READ_AHEAD: usize = 2;
 
-/// Adds the rows of all parts to what is being made, each piece while the next is read. `add` gets pieces with the number of their part and of the first row
-/// within the part, in order.
+/// Adds the rows of all parts to what is being made, each piece while the next is read. `add` gets
+/// pieces with the number of their part and of the first row within the part, in order.
 ///
 /// # Errors
 /// `Store`, when a part is missing, damaged, or not as its contract says.
@@ -71,19 +78,25 @@ pub async fn read_parts<B: Send + 'static>(
             let reading = tokio::task::spawn_blocking(move || {
                 let mut first = 0;
                 Table::each(bytes, columns, &place, |piece| {
-                    sender.blocking_send((number, first, piece.clone())).map_err(|_| Error::store("what was read is not wanted any more"))?;
+                    sender
+                        .blocking_send((number, first, piece.clone()))
+                        .map_err(|_| Error::store("what was read is not wanted any more"))?;
                     first += piece.rows() as u32;
                     Ok(())
                 })
             });
-            reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
+            reading
+                .await
+                .map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
         }
         Ok::<_, Error>(())
     };
     let read = read.await;
     drop(sender);
     // Who adds and fails stops who reads: its reason comes first.
-    let made = adding.await.map_err(|error| Error::store(format!("reading parts failed: {error}")))??;
+    let made = adding
+        .await
+        .map_err(|error| Error::store(format!("reading parts failed: {error}")))??;
     read.map(|()| made)
 }
 
@@ -144,7 +157,11 @@ pub struct Days(Date32Array);
 impl Days {
     /// The day of a row, [`NO_DAY`] where there is none.
     pub fn at(&self, row: usize) -> i32 {
-        if self.0.is_null(row) { NO_DAY } else { self.0.value(row) }
+        if self.0.is_null(row) {
+            NO_DAY
+        } else {
+            self.0.value(row)
+        }
     }
 }
 
@@ -154,7 +171,8 @@ impl KeyColumn for Days {
     }
 }
 
-/// Declares a struct of the columns that an index is made of: each field is the column of its name; `column "?": type` is one that older releases do not have.
+/// Declares a struct of the columns that an index is made of: each field is the column of its name;
+/// `column "?": type` is one that older releases do not have.
 macro_rules! key_columns {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$of_column:meta])* $column_vis:vis $column:ident $($mark:literal)?: $type:ty,)* }) => {
         $(#[$meta])*
@@ -177,6 +195,10 @@ pub(crate) use key_columns;
 ///
 /// # Errors
 /// That of `make`.
-pub async fn indexed<T: Send + 'static>(make: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(make).await.map_err(|error| Error::store(format!("indexing failed: {error}")))?
+pub async fn indexed<T: Send + 'static>(
+    make: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(make)
+        .await
+        .map_err(|error| Error::store(format!("indexing failed: {error}")))?
 }

@@ -18,7 +18,8 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_store::{Manifest, MappedFile, Part, Unrenewed};
 
-/// What families keep of a release, one of each type: nothing below the route table knows all of them.
+/// What families keep of a release, one of each type: nothing below the route table knows all of
+/// them.
 #[derive(Default)]
 pub struct Tables {
     by_type: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
@@ -51,13 +52,15 @@ impl Tables {
         self.openings.extend(openings);
     }
 
-    /// A family's table, of the first family alone while the others are loaded; none when the release lacks its dataset.
+    /// A family's table, of the first family alone while the others are loaded; none when the
+    /// release lacks its dataset.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }
 
-/// A copy that is there. To look whether it is as it was written takes its time, for which nobody waits.
+/// A copy that is there. To look whether it is as it was written takes its time, for which nobody
+/// waits.
 pub struct Opening {
     pub part: Part,
     pub open: for<'a> fn(&'a PartCache, &'a ReleaseId, &'a Part) -> BoxFuture<'a, Result<()>>,
@@ -73,11 +76,13 @@ fn open_by_and_by(cache: Arc<PartCache>, release_id: ReleaseId, openings: Vec<Op
     });
 }
 
-/// Reads what a family keeps in memory. A dataset that the release lacks is left out. It is given what the first of all families keeps.
+/// Reads what a family keeps in memory. A dataset that the release lacks is left out. It is given
+/// what the first of all families keeps.
 ///
 /// # Errors
 /// `Store`, when a part is missing, damaged, or not as its contract says.
-pub type Load = for<'a> fn(PartReader<'a>, &'a Contracts, &'a Tables) -> BoxFuture<'a, Result<Tables>>;
+pub type Load =
+    for<'a> fn(PartReader<'a>, &'a Contracts, &'a Tables) -> BoxFuture<'a, Result<Tables>>;
 
 /// Of a family that keeps nothing.
 pub const NOTHING: Load = |_, _, _| ready(Ok(Tables::default())).boxed();
@@ -94,18 +99,37 @@ impl Release {
     ///
     /// # Errors
     /// `Store`, when the manifest or a part is missing, damaged, or not as the contract says.
-    pub async fn load(cache: &Arc<PartCache>, contracts: &Contracts, loads: &[Load], id: &ReleaseId) -> Result<Self> {
+    pub async fn load(
+        cache: &Arc<PartCache>,
+        contracts: &Contracts,
+        loads: &[Load],
+        id: &ReleaseId,
+    ) -> Result<Self> {
         let manifest = cache.releases().manifest(id).await?;
         let reader = PartReader::new(cache, &manifest);
         let mut tables = Tables::default();
         if let Some((first, others)) = loads.split_first() {
             tables = first(reader, contracts, &Tables::default()).await?;
-            // All to their end: of several errors the first family's is told, and what was made stays.
-            let of_others = join_all(others.iter().map(|load| load(reader, contracts, &tables))).await;
-            of_others.into_iter().collect::<Result<Vec<_>>>()?.into_iter().for_each(|own| tables.take(own));
+            // All to their end: of several errors the first family's is told, and what was made
+            // stays.
+            let of_others =
+                join_all(others.iter().map(|load| load(reader, contracts, &tables))).await;
+            of_others
+                .into_iter()
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .for_each(|own| tables.take(own));
         }
-        open_by_and_by(cache.clone(), manifest.release_id.clone(), std::mem::take(&mut tables.openings));
-        Ok(Self { manifest, tables: Arc::new(tables), freshness: FreshnessCache::default() })
+        open_by_and_by(
+            cache.clone(),
+            manifest.release_id.clone(),
+            std::mem::take(&mut tables.openings),
+        );
+        Ok(Self {
+            manifest,
+            tables: Arc::new(tables),
+            freshness: FreshnessCache::default(),
+        })
     }
 
     /// What answers that ask nothing of a release are given where none is loaded.
@@ -122,7 +146,11 @@ impl Release {
             published_at: String::new(),
             run_id: String::new(),
         };
-        Self { manifest, tables: Arc::default(), freshness: FreshnessCache::default() }
+        Self {
+            manifest,
+            tables: Arc::default(),
+            freshness: FreshnessCache::default(),
+        }
     }
 
     /// Whether it stands where no release is loaded.
@@ -130,20 +158,29 @@ impl Release {
         self.manifest.run_id.is_empty()
     }
 
-    /// Reads a release again of which the tables are still in memory: its parts are those that they were read from, for their digests decide its id.
+    /// Reads a release again of which the tables are still in memory: its parts are those that they
+    /// were read from, for their digests decide its id.
     ///
     /// # Errors
     /// `Store`, when the manifest is missing or damaged.
     pub async fn again(&self, cache: &PartCache) -> Result<Self> {
         let manifest = cache.releases().manifest(&self.manifest.release_id).await?;
-        Ok(Self { manifest, tables: self.tables.clone(), freshness: FreshnessCache::default() })
+        Ok(Self {
+            manifest,
+            tables: self.tables.clone(),
+            freshness: FreshnessCache::default(),
+        })
     }
 
     /// The release with the marks of what could not be renewed since.
     pub fn marked(&self, unrenewed: Option<&Unrenewed>) -> Self {
         let mut manifest = self.manifest.clone();
         manifest.mark(unrenewed);
-        Self { manifest, tables: self.tables.clone(), freshness: FreshnessCache::default() }
+        Self {
+            manifest,
+            tables: self.tables.clone(),
+            freshness: FreshnessCache::default(),
+        }
     }
 
     /// Whether its indexes can be read: a mapped file can be changed behind our back.

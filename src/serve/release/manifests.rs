@@ -1,5 +1,6 @@
-//! What earlier releases of the channel say of themselves: their manifests, of which a few are kept, and the sums of each. A release never changes;
-//! whether it is still there is asked each time.
+//! What earlier releases of the channel say of themselves: their manifests, of which a few are
+//! kept, and the sums of each. A release never changes; whether it is still there is asked each
+//! time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,13 +67,19 @@ pub struct ReleaseName<'a> {
 
 impl<'a> ReleaseName<'a> {
     pub fn of(manifest: &'a Manifest) -> Self {
-        Self { release_id: manifest.release_id.as_str(), published_at: Instant(&manifest.published_at) }
+        Self {
+            release_id: manifest.release_id.as_str(),
+            published_at: Instant(&manifest.published_at),
+        }
     }
 }
 
 impl Summary {
     pub fn name(&self) -> ReleaseName<'_> {
-        ReleaseName { release_id: self.release_id.as_str(), published_at: Instant(&self.published_at) }
+        ReleaseName {
+            release_id: self.release_id.as_str(),
+            published_at: Instant(&self.published_at),
+        }
     }
 
     pub fn of(manifest: &Manifest) -> Self {
@@ -86,24 +93,42 @@ impl Summary {
                 sums.size_bytes += part.size_bytes;
             }
         }
-        let Manifest { release_id, published_at, run_id, is_sample, .. } = manifest;
-        Self { release_id: release_id.clone(), published_at: published_at.clone(), run_id: run_id.clone(), is_sample: *is_sample, datasets }
+        let Manifest {
+            release_id,
+            published_at,
+            run_id,
+            is_sample,
+            ..
+        } = manifest;
+        Self {
+            release_id: release_id.clone(),
+            published_at: published_at.clone(),
+            run_id: run_id.clone(),
+            is_sample: *is_sample,
+            datasets,
+        }
     }
 
     /// Sums over all datasets.
     pub fn total(&self) -> Sums {
-        self.datasets.values().fold(Sums::default(), |total, sums| Sums {
-            rows: total.rows + sums.rows,
-            quarantined_rows: total.quarantined_rows + sums.quarantined_rows,
-            parts: total.parts + sums.parts,
-            size_bytes: total.size_bytes + sums.size_bytes,
-        })
+        self.datasets
+            .values()
+            .fold(Sums::default(), |total, sums| Sums {
+                rows: total.rows + sums.rows,
+                quarantined_rows: total.quarantined_rows + sums.quarantined_rows,
+                parts: total.parts + sums.parts,
+                size_bytes: total.size_bytes + sums.size_bytes,
+            })
     }
 }
 
 impl Manifests {
     pub fn new(releases: Releases) -> Self {
-        Self { releases, kept: Mutex::default(), reading: tokio::sync::Mutex::new(()) }
+        Self {
+            releases,
+            kept: Mutex::default(),
+            reading: tokio::sync::Mutex::new(()),
+        }
     }
 
     /// The manifest of a release; none when it is no longer kept.
@@ -152,7 +177,10 @@ impl Manifests {
 
 impl Kept {
     fn manifest(&mut self, id: &ReleaseId) -> Option<Arc<Manifest>> {
-        let index = self.manifests.iter().position(|manifest| manifest.release_id == *id)?;
+        let index = self
+            .manifests
+            .iter()
+            .position(|manifest| manifest.release_id == *id)?;
         let manifest = self.manifests.remove(index);
         self.manifests.push(manifest.clone());
         Some(manifest)
@@ -160,7 +188,14 @@ impl Kept {
 
     fn keep(&mut self, manifest: &Arc<Manifest>) {
         self.manifests.push(manifest.clone());
-        while self.manifests.len() > 1 && self.manifests.iter().map(|manifest| size_bytes(manifest)).sum::<usize>() > LIMIT_BYTES {
+        while self.manifests.len() > 1
+            && self
+                .manifests
+                .iter()
+                .map(|manifest| size_bytes(manifest))
+                .sum::<usize>()
+                > LIMIT_BYTES
+        {
             self.manifests.remove(0);
         }
     }
@@ -170,13 +205,22 @@ impl Kept {
             self.summaries.clear();
         }
         let summary = Arc::new(Summary::of(manifest));
-        self.summaries.insert(manifest.release_id.clone(), summary.clone());
+        self.summaries
+            .insert(manifest.release_id.clone(), summary.clone());
         summary
     }
 }
 
 fn size_bytes(manifest: &Manifest) -> usize {
-    let parts: usize = manifest.datasets.values().map(|dataset| dataset.parts.len()).sum();
-    let inputs: usize = manifest.tasks.values().map(|task| 1 + task.inputs.len()).sum();
+    let parts: usize = manifest
+        .datasets
+        .values()
+        .map(|dataset| dataset.parts.len())
+        .sum();
+    let inputs: usize = manifest
+        .tasks
+        .values()
+        .map(|task| 1 + task.inputs.len())
+        .sum();
     ENTRY_BYTES * (parts + inputs)
 }

@@ -1,5 +1,6 @@
-//! One release in memory: which one answers a request, its parts as they are read and kept, rows with their provenance, and how old they are.
-//! Every part's digest is checked, so that damaged bytes are never served. Knows manifests and Parquet; no family and no HTTP.
+//! One release in memory: which one answers a request, its parts as they are read and kept, rows
+//! with their provenance, and how old they are. Every part's digest is checked, so that damaged
+//! bytes are never served. Knows manifests and Parquet; no family and no HTTP.
 
 pub mod bucketed;
 pub mod catalog;

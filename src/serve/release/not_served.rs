@@ -8,7 +8,10 @@ use pubdata_core::error::Error;
 #[derive(Debug, Clone)]
 pub enum NotServed {
     /// There is none, or none any more; with the parameter that asked for it.
-    Missing { parameter: Option<&'static str>, detail: String },
+    Missing {
+        parameter: Option<&'static str>,
+        detail: String,
+    },
     /// Another is being loaded; with what to say of it.
     Busy(String),
     /// It cannot be read; the cause is in the log.
@@ -17,7 +20,10 @@ pub enum NotServed {
 
 impl NotServed {
     pub fn missing(parameter: &'static str, detail: String) -> Self {
-        Self::Missing { parameter: Some(parameter), detail }
+        Self::Missing {
+            parameter: Some(parameter),
+            detail,
+        }
     }
 }
 

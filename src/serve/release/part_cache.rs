@@ -1,6 +1,7 @@
-//! Parts that are read when they are asked for. What was read is kept until its place is needed, under one bound for all datasets and
-//! releases; a part that two releases share is kept once. Nobody waits for a lock while a part is read, and all who ask for one part
-//! at the same time wait for one reading of it.
+//! Parts that are read when they are asked for. What was read is kept until its place is needed,
+//! under one bound for all datasets and releases; a part that two releases share is kept once.
+//! Nobody waits for a lock while a part is read, and all who ask for one part at the same time wait
+//! for one reading of it.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -19,7 +20,8 @@ use pubdata_store::{Copies, Copy, Manifest, Part, Record, Releases, find_record,
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;
 
-/// Bytes that are hashed sooner than another thread would begin to: some hundredths of a millisecond.
+/// Bytes that are hashed sooner than another thread would begin to: some hundredths of a
+/// millisecond.
 const HASHED_AT_ONCE: usize = 64 << 10;
 
 /// How often a copy is made again that is not as it was written when it is to be read.
@@ -54,7 +56,9 @@ pub trait CachedPart: Send + Sync + Sized + 'static {
     /// # Errors
     /// `Store`, when it is not what [`CachedPart::to_copy`] made.
     fn from_copy(_copy: Copy, path: &str) -> Result<Self> {
-        Err(Error::store(format!("{path}: a copy of a part of which none are made")))
+        Err(Error::store(format!(
+            "{path}: a copy of a part of which none are made"
+        )))
     }
 
     /// Whether it can be read: a mapped file can be changed behind our back.
@@ -71,7 +75,8 @@ pub struct PartCache {
     /// Names the build of the program, which decides what an index is.
     program: Digest,
     reading: Semaphore,
-    /// Indexes and copies of large parts are made for one dataset at a time: they take much memory until they are in their files.
+    /// Indexes and copies of large parts are made for one dataset at a time: they take much memory
+    /// until they are in their files.
     making: Semaphore,
     kept: Mutex<Kept>,
 }
@@ -95,7 +100,15 @@ type Slot = Arc<OnceCell<Arc<dyn Any + Send + Sync>>>;
 
 impl PartCache {
     pub fn new(releases: Releases, copies: Copies, limit_bytes: usize, program: Digest) -> Self {
-        Self { releases, copies, limit_bytes, program, reading: Semaphore::new(READING), making: Semaphore::new(1), kept: Mutex::default() }
+        Self {
+            releases,
+            copies,
+            limit_bytes,
+            program,
+            reading: Semaphore::new(READING),
+            making: Semaphore::new(1),
+            kept: Mutex::default(),
+        }
     }
 
     /// Returns a part, from memory or read now.
@@ -109,13 +122,25 @@ impl PartCache {
             if held.is_intact() {
                 return Ok(held);
             }
-            tracing::warn!("the copy of {} was changed while it was served; it is made again", part.path);
+            tracing::warn!(
+                "the copy of {} was changed while it was served; it is made again",
+                part.path
+            );
             self.forget((T::DATASET_ID, part.sha256), &slot);
         }
-        Err(Error::store(format!("{}: its copy is changed again and again", part.path)).hint("see who writes into the folder of copies of the home"))
+        Err(Error::store(format!(
+            "{}: its copy is changed again and again",
+            part.path
+        ))
+        .hint("see who writes into the folder of copies of the home"))
     }
 
-    async fn get_from<T: CachedPart>(&self, slot: &Slot, release_id: &ReleaseId, part: &Part) -> Result<Arc<T>> {
+    async fn get_from<T: CachedPart>(
+        &self,
+        slot: &Slot,
+        release_id: &ReleaseId,
+        part: &Part,
+    ) -> Result<Arc<T>> {
         let key = (T::DATASET_ID, part.sha256);
         let mut was_read = None;
         let held = slot
@@ -129,7 +154,8 @@ impl PartCache {
         if let Some(size_bytes) = was_read {
             self.keep(key, size_bytes);
         }
-        held.downcast().map_err(|_| Error::store(format!("{}: the part is kept in another form", part.path)))
+        held.downcast()
+            .map_err(|_| Error::store(format!("{}: the part is kept in another form", part.path)))
     }
 
     /// Reads a part without keeping it.
@@ -137,26 +163,47 @@ impl PartCache {
     /// # Errors
     /// As for [`PartCache::get`].
     pub async fn read<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<T> {
-        let _turn = self.reading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let _turn = self
+            .reading
+            .acquire()
+            .await
+            .map_err(|error| Error::store(error.to_string()))?;
         let failed = |error| Error::store(format!("reading a part failed: {error}"));
         if let Some(columns) = T::COPIED {
             let (copies, part) = (self.copies.clone(), part.clone());
-            let opened =
-                tokio::task::spawn_blocking(move || copies.open(&part.sha256, &columns.join(" "))?.map(|copy| T::from_copy(copy, &part.path)).transpose());
+            let opened = tokio::task::spawn_blocking(move || {
+                copies
+                    .open(&part.sha256, &columns.join(" "))?
+                    .map(|copy| T::from_copy(copy, &part.path))
+                    .transpose()
+            });
             match opened.await.map_err(failed)? {
                 Ok(Some(held)) => return Ok(held),
                 Ok(None) => {}
                 Err(error) => tracing::warn!("{error}"),
             }
         }
-        let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        let bytes = self
+            .releases
+            .part(release_id, part)
+            .await
+            .context(|| part.path.clone())?;
         let (copies, part) = (self.copies.clone(), part.clone());
         let reading = tokio::task::spawn_blocking(move || {
             check_digest(&part, &bytes)?;
             let held = T::read(bytes, &part.path)?;
-            let Some(columns) = T::COPIED.filter(|_| copies.is_large(held.size_bytes())) else { return Ok(held) };
+            let Some(columns) = T::COPIED.filter(|_| copies.is_large(held.size_bytes())) else {
+                return Ok(held);
+            };
             let copied = held.to_copy().and_then(|copy| {
-                let write = |batch: RecordBatch| copies.write(&part.sha256, &columns.join(" "), &batch.schema(), [Ok(batch)]);
+                let write = |batch: RecordBatch| {
+                    copies.write(
+                        &part.sha256,
+                        &columns.join(" "),
+                        &batch.schema(),
+                        [Ok(batch)],
+                    )
+                };
                 let copy = copy.map(write).transpose()?;
                 copy.map(|copy| T::from_copy(copy, &part.path)).transpose()
             });
@@ -176,7 +223,10 @@ impl PartCache {
     /// # Errors
     /// `Store`, when the server ends.
     pub async fn turn_to_make(&self) -> Result<SemaphorePermit<'_>> {
-        self.making.acquire().await.map_err(|error| Error::store(error.to_string()))
+        self.making
+            .acquire()
+            .await
+            .map_err(|error| Error::store(error.to_string()))
     }
 
     /// Whether there is a copy of a part; it may be damaged.
@@ -184,19 +234,36 @@ impl PartCache {
         T::COPIED.is_some_and(|columns| self.copies.is_there(&part.sha256, &columns.join(" ")))
     }
 
-    /// The index of a dataset's parts, mapped from its file, or made now and kept in one where the parts are large. `decided_by` is what decides it beside
-    /// parts and program.
+    /// The index of a dataset's parts, mapped from its file, or made now and kept in one where the
+    /// parts are large. `decided_by` is what decides it beside parts and program.
     ///
     /// # Errors
     /// What `make` returns.
-    pub async fn index<T: Stored + Send + 'static>(&self, parts: &[Part], decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<Index<T>> {
+    pub async fn index<T: Stored + Send + 'static>(
+        &self,
+        parts: &[Part],
+        decided_by: &str,
+        make: impl Future<Output = Result<T>>,
+    ) -> Result<Index<T>> {
         let size_bytes: u64 = parts.iter().map(|part| part.size_bytes).sum();
         if !self.copies.are_large(size_bytes) {
             return make.await.map(Index::made);
         }
         let failed = |error| Error::store(format!("indexing failed: {error}"));
-        let (copies, name, form) = (self.copies.clone(), of_all(parts), Index::<T>::form(&self.program, decided_by));
-        let opened = tokio::task::spawn_blocking(move || (copies.open(&name, &form).and_then(|copy| copy.map(Index::of_copy).transpose()), copies, form));
+        let (copies, name, form) = (
+            self.copies.clone(),
+            of_all(parts),
+            Index::<T>::form(&self.program, decided_by),
+        );
+        let opened = tokio::task::spawn_blocking(move || {
+            (
+                copies
+                    .open(&name, &form)
+                    .and_then(|copy| copy.map(Index::of_copy).transpose()),
+                copies,
+                form,
+            )
+        });
         let (opened, copies, form) = opened.await.map_err(failed)?;
         match opened {
             Ok(Some(index)) => return Ok(index),
@@ -207,27 +274,44 @@ impl PartCache {
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
             let saved = Saved::of(made);
-            copies.write(&name, &form, &Saved::schema(), saved.batches()).and_then(Index::of_copy).or_else(|error| {
-                tracing::warn!("no file of an index for a quick start: {error}");
-                saved.restored().map(Index::made)
-            })
+            copies
+                .write(&name, &form, &Saved::schema(), saved.batches())
+                .and_then(Index::of_copy)
+                .or_else(|error| {
+                    tracing::warn!("no file of an index for a quick start: {error}");
+                    saved.restored().map(Index::made)
+                })
         });
         writing.await.map_err(failed)?
     }
 
-    /// What is made of a part and kept in memory: read from its file, or made now and, of a large part, kept in one for the next start. `decided_by` is what
-    /// decides it beside part and program.
+    /// What is made of a part and kept in memory: read from its file, or made now and, of a large
+    /// part, kept in one for the next start. `decided_by` is what decides it beside part and
+    /// program.
     ///
     /// # Errors
     /// What `make` returns.
-    pub async fn prepared<T: Stored + Send + 'static>(&self, part: &Part, decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn prepared<T: Stored + Send + 'static>(
+        &self,
+        part: &Part,
+        decided_by: &str,
+        make: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         if !self.copies.are_large(part.size_bytes) {
             return make.await;
         }
         let failed = |error| Error::store(format!("preparing a part failed: {error}"));
-        let (copies, name, form) = (self.copies.clone(), part.sha256, Index::<T>::form(&self.program, decided_by));
+        let (copies, name, form) = (
+            self.copies.clone(),
+            part.sha256,
+            Index::<T>::form(&self.program, decided_by),
+        );
         let read = tokio::task::spawn_blocking(move || {
-            let read = copies.read(&name, &form).and_then(|batches| batches.map(|batches| Saved::of_batches(&batches)?.restored()).transpose());
+            let read = copies.read(&name, &form).and_then(|batches| {
+                batches
+                    .map(|batches| Saved::of_batches(&batches)?.restored())
+                    .transpose()
+            });
             (read, copies, form)
         });
         let (read, copies, form) = read.await.map_err(failed)?;
@@ -256,11 +340,19 @@ impl PartCache {
     ///
     /// # Errors
     /// `Store`, when the part is missing or damaged.
-    pub async fn find_record(&self, release_id: &ReleaseId, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
+    pub async fn find_record(
+        &self,
+        release_id: &ReleaseId,
+        part: &Part,
+        record_id: &RecordId,
+    ) -> Result<Option<Record>> {
         let checked = self.get::<CheckedBytes>(release_id, part).await?;
         let record_id = record_id.clone();
-        let finding = tokio::task::spawn_blocking(move || find_record(checked.0.clone(), &record_id));
-        finding.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+        let finding =
+            tokio::task::spawn_blocking(move || find_record(checked.0.clone(), &record_id));
+        finding
+            .await
+            .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
     }
 
     /// The bytes of a part, its digest checked.
@@ -268,13 +360,20 @@ impl PartCache {
     /// # Errors
     /// `Store`, when it is missing or damaged.
     pub async fn bytes(&self, release_id: &ReleaseId, part: &Part) -> Result<Bytes> {
-        let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        let bytes = self
+            .releases
+            .part(release_id, part)
+            .await
+            .context(|| part.path.clone())?;
         if bytes.len() <= HASHED_AT_ONCE {
             return check_digest(part, &bytes).map(|()| bytes);
         }
         let part = part.clone();
-        let checking = tokio::task::spawn_blocking(move || check_digest(&part, &bytes).map(|()| bytes));
-        checking.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+        let checking =
+            tokio::task::spawn_blocking(move || check_digest(&part, &bytes).map(|()| bytes));
+        checking
+            .await
+            .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
     }
 
     pub fn releases(&self) -> &Releases {
@@ -284,8 +383,15 @@ impl PartCache {
     /// Lets go of what a slot holds, unless another has taken its place.
     fn forget(&self, key: (&'static str, Digest), slot: &Slot) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.by_digest.get(&key).is_some_and(|entry| Arc::ptr_eq(&entry.slot, slot)) {
-            let freed = kept.by_digest.remove(&key).map_or(0, |entry| entry.size_bytes);
+        if kept
+            .by_digest
+            .get(&key)
+            .is_some_and(|entry| Arc::ptr_eq(&entry.slot, slot))
+        {
+            let freed = kept
+                .by_digest
+                .remove(&key)
+                .map_or(0, |entry| entry.size_bytes);
             kept.size_bytes -= freed;
         }
     }
@@ -299,7 +405,8 @@ impl PartCache {
         entry.slot.clone()
     }
 
-    /// Counts a part that was just read, and lets go of those not used for longest until all fit again.
+    /// Counts a part that was just read, and lets go of those not used for longest until all fit
+    /// again.
     fn keep(&self, key: (&'static str, Digest), size_bytes: usize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = kept.by_digest.get_mut(&key) {
@@ -307,9 +414,20 @@ impl PartCache {
             kept.size_bytes += size_bytes;
         }
         while kept.size_bytes > self.limit_bytes {
-            let others = kept.by_digest.iter().filter(|(other, entry)| **other != key && entry.size_bytes > 0);
-            let Some(oldest) = others.min_by_key(|(_, entry)| entry.last_used).map(|(other, _)| *other) else { return };
-            let freed = kept.by_digest.remove(&oldest).map_or(0, |entry| entry.size_bytes);
+            let others = kept
+                .by_digest
+                .iter()
+                .filter(|(other, entry)| **other != key && entry.size_bytes > 0);
+            let Some(oldest) = others
+                .min_by_key(|(_, entry)| entry.last_used)
+                .map(|(other, _)| *other)
+            else {
+                return;
+            };
+            let freed = kept
+                .by_digest
+                .remove(&oldest)
+                .map_or(0, |entry| entry.size_bytes);
             kept.size_bytes -= freed;
         }
     }
@@ -340,8 +458,11 @@ fn check_digest(part: &Part, bytes: &[u8]) -> Result<()> {
     if digest == part.sha256 {
         return Ok(());
     }
-    Err(Error::store(format!("{}: the file is damaged: its digest is {digest}, the manifest says {}", part.path, part.sha256))
-        .hint("`pubdata verify` lists damaged files; roll the channel back or publish again"))
+    Err(Error::store(format!(
+        "{}: the file is damaged: its digest is {digest}, the manifest says {}",
+        part.path, part.sha256
+    ))
+    .hint("`pubdata verify` lists damaged files; roll the channel back or publish again"))
 }
 
 #[cfg(test)]

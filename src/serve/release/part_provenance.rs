@@ -1,4 +1,5 @@
-//! The provenance of rows that are in memory: from which file each comes, under which record id, and how its validation ended.
+//! The provenance of rows that are in memory: from which file each comes, under which record id,
+//! and how its validation ended.
 
 use bytes::Bytes;
 
@@ -28,14 +29,30 @@ impl PartProvenance {
     ///
     /// # Errors
     /// `Store`, when the part lacks a column.
-    pub fn read(dataset_id: &'static str, part: &Part, bytes: Bytes, table: &Table) -> Result<Self> {
+    pub fn read(
+        dataset_id: &'static str,
+        part: &Part,
+        bytes: Bytes,
+        table: &Table,
+    ) -> Result<Self> {
         let row_sources = RowSources::read(bytes, &part.path)?;
-        Ok(Self { dataset_id, part: part.clone(), row_sources, record_ids: table.texts("record_id")?, statuses: table.words("validation_status")? })
+        Ok(Self {
+            dataset_id,
+            part: part.clone(),
+            row_sources,
+            record_ids: table.texts("record_id")?,
+            statuses: table.words("validation_status")?,
+        })
     }
 
     /// The provenance of a row.
     pub fn of<'r>(&'r self, manifest: &'r Manifest, row: usize) -> Provenance<'r> {
-        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).of(&self.row_sources, row, self.statuses.at(row), self.record_ids.at(row))
+        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).of(
+            &self.row_sources,
+            row,
+            self.statuses.at(row),
+            self.record_ids.at(row),
+        )
     }
 
     pub fn validation_status(&self, row: usize) -> &str {
@@ -49,7 +66,11 @@ impl PartProvenance {
 
     /// All files that the part's build read.
     pub fn files<'a>(&self, manifest: &'a Manifest) -> &'a [Snapshot] {
-        manifest.tasks.get(&self.part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default()
+        manifest
+            .tasks
+            .get(&self.part.task_id)
+            .map(|task| task.inputs.as_slice())
+            .unwrap_or_default()
     }
 
     pub fn record_id(&self, row: usize) -> &str {

@@ -35,12 +35,22 @@ impl<'a> PartReader<'a> {
 
     /// The parts of a dataset; none when the release does not have it.
     pub fn parts_of(self, dataset_id: &str) -> impl Iterator<Item = &'a Part> + use<'a> {
-        self.manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts)
+        self.manifest
+            .datasets
+            .get(dataset_id)
+            .into_iter()
+            .flat_map(|dataset| &dataset.parts)
     }
 
-    /// The parts of a record's dataset that may hold it; `is_sorted` where rows are sorted by what ids begin with.
-    pub fn parts_that_may_hold(self, record_id: &RecordId, is_sorted: bool) -> impl Iterator<Item = &'a Part> + use<'a, '_> {
-        self.parts_of(record_id.dataset_id()).filter(move |part| part.may_hold(record_id) && (!is_sorted || part.spans(record_id)))
+    /// The parts of a record's dataset that may hold it; `is_sorted` where rows are sorted by what
+    /// ids begin with.
+    pub fn parts_that_may_hold(
+        self,
+        record_id: &RecordId,
+        is_sorted: bool,
+    ) -> impl Iterator<Item = &'a Part> + use<'a, '_> {
+        self.parts_of(record_id.dataset_id())
+            .filter(move |part| part.may_hold(record_id) && (!is_sorted || part.spans(record_id)))
     }
 
     /// Returns a part, from memory or read now.
@@ -59,40 +69,70 @@ impl<'a> PartReader<'a> {
         self.cache.read(&self.manifest.release_id, part).await
     }
 
-    /// The index of a dataset's parts: mapped from its file, or made now. `decided_by` is what decides it beside them.
+    /// The index of a dataset's parts: mapped from its file, or made now. `decided_by` is what
+    /// decides it beside them.
     ///
     /// # Errors
     /// What `make` returns.
-    pub async fn index<T: Stored + Send + 'static>(self, dataset_id: &str, decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<Index<T>> {
-        let parts = self.manifest.datasets.get(dataset_id).map(|dataset| dataset.parts.as_slice()).unwrap_or_default();
+    pub async fn index<T: Stored + Send + 'static>(
+        self,
+        dataset_id: &str,
+        decided_by: &str,
+        make: impl Future<Output = Result<T>>,
+    ) -> Result<Index<T>> {
+        let parts = self
+            .manifest
+            .datasets
+            .get(dataset_id)
+            .map(|dataset| dataset.parts.as_slice())
+            .unwrap_or_default();
         self.cache.index(parts, decided_by, make).await
     }
 
-    /// What is made of a part and kept in memory: read from its file, or made now. `decided_by` is what decides it beside the part.
+    /// What is made of a part and kept in memory: read from its file, or made now. `decided_by` is
+    /// what decides it beside the part.
     ///
     /// # Errors
     /// What `make` returns.
-    pub async fn prepared<T: Stored + Send + 'static>(self, part: &Part, decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn prepared<T: Stored + Send + 'static>(
+        self,
+        part: &Part,
+        decided_by: &str,
+        make: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         self.cache.prepared(part, decided_by, make).await
     }
 
-    /// Finds a record; none where the part has not got it. What ids a part has is kept, so that asking again for what is not there reads nothing.
+    /// Finds a record; none where the part has not got it. What ids a part has is kept, so that
+    /// asking again for what is not there reads nothing.
     ///
     /// # Errors
     /// `Store`, when the part is missing or damaged.
     pub async fn find_record(self, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
-        if !self.get::<RecordIds>(part).await?.may_have(record_id.as_str()) {
+        if !self
+            .get::<RecordIds>(part)
+            .await?
+            .may_have(record_id.as_str())
+        {
             return Ok(None);
         }
-        self.cache.find_record(&self.manifest.release_id, part, record_id).await
+        self.cache
+            .find_record(&self.manifest.release_id, part, record_id)
+            .await
     }
 
     /// Finds a record by its id alone, in the parts that may hold it.
     ///
     /// # Errors
     /// `Store`, when a part is missing or damaged.
-    pub async fn find(self, contracts: &Contracts, record_id: &RecordId) -> Result<Option<(&'a Part, Record)>> {
-        let is_sorted = contracts.get(record_id.dataset_id()).is_some_and(Contract::is_sorted_by_subject);
+    pub async fn find(
+        self,
+        contracts: &Contracts,
+        record_id: &RecordId,
+    ) -> Result<Option<(&'a Part, Record)>> {
+        let is_sorted = contracts
+            .get(record_id.dataset_id())
+            .is_some_and(Contract::is_sorted_by_subject);
         for part in self.parts_that_may_hold(record_id, is_sorted) {
             if let Some(record) = self.find_record(part, record_id).await? {
                 return Ok(Some((part, record)));
@@ -105,10 +145,16 @@ impl<'a> PartReader<'a> {
     ///
     /// # Errors
     /// `Store`, when the part is missing or damaged; what `decode` returns.
-    pub async fn decoded<T: Send + 'static>(self, part: &Part, decode: impl FnOnce(&Part, Bytes) -> Result<T> + Send + 'static) -> Result<T> {
+    pub async fn decoded<T: Send + 'static>(
+        self,
+        part: &Part,
+        decode: impl FnOnce(&Part, Bytes) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (bytes, part) = (self.bytes(part).await?, part.clone());
         let decoding = tokio::task::spawn_blocking(move || decode(&part, bytes));
-        decoding.await.map_err(|error| Error::store(format!("decoding a part failed: {error}")))?
+        decoding
+            .await
+            .map_err(|error| Error::store(format!("decoding a part failed: {error}")))?
     }
 
     /// The bytes of a part, its digest checked.

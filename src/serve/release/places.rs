@@ -1,5 +1,6 @@
-//! Where a name stands in a list of columns. Each member of an answer asks, so that going through fifty names takes longer than writing the cell: the
-//! place is found by a hash of a few letters, in a table that the compiler makes and all parts of a dataset share.
+//! Where a name stands in a list of columns. Each member of an answer asks, so that going through
+//! fifty names takes longer than writing the cell: the place is found by a hash of a few letters,
+//! in a table that the compiler makes and all parts of a dataset share.
 
 /// Far more than there are columns, so that few names share one.
 const SLOTS: usize = 256;
@@ -53,7 +54,8 @@ pub const fn plain(column: &str) -> &str {
     }
 }
 
-/// The column of a struct's field, which has another spelling where the column's name is a word of Rust.
+/// The column of a struct's field, which has another spelling where the column's name is a word of
+/// Rust.
 pub const fn of_field(field: &str) -> &str {
     match field.as_bytes() {
         [b'r', b'#', ..] => field.split_at(2).1,
@@ -70,11 +72,18 @@ pub const fn is_equal(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Length, first, middle and last letter, with factors that lead the columns of today to slots of their own but for a handful.
+/// Length, first, middle and last letter, with factors that lead the columns of today to slots of
+/// their own but for a handful.
 const fn slot_of(name: &str) -> usize {
     match name.as_bytes() {
         [] => 0,
-        letters @ [first, .., last] => (letters.len() * 11 + *first as usize + letters[letters.len() / 2] as usize * 31 + *last as usize * 59) % SLOTS,
+        letters @ [first, .., last] => {
+            (letters.len() * 11
+                + *first as usize
+                + letters[letters.len() / 2] as usize * 31
+                + *last as usize * 59)
+                % SLOTS
+        }
         [letter] => *letter as usize,
     }
 }
@@ -85,14 +94,23 @@ mod tests {
 
     #[test]
     fn every_column_is_found_where_it_stands() {
-        let named = |number: usize| -> &'static str { format!("column_{number}{}", if number.is_multiple_of(3) { "?" } else { "" }).leak() };
+        let named = |number: usize| -> &'static str {
+            format!(
+                "column_{number}{}",
+                if number.is_multiple_of(3) { "?" } else { "" }
+            )
+            .leak()
+        };
         let columns: &[&str] = (0..SLOTS / 2).map(named).collect::<Vec<_>>().leak();
         let places = Places::of(columns);
         for (place, column) in columns.iter().enumerate() {
             assert_eq!(places.find(plain(column)), Some(place), "{column}");
             assert_eq!(places.find(&format!("{column}_")), None);
         }
-        assert_eq!((places.find(""), places.find("c"), places.find("column_128")), (None, None, None));
+        assert_eq!(
+            (places.find(""), places.find("c"), places.find("column_128")),
+            (None, None, None)
+        );
     }
 
     #[test]
@@ -100,7 +118,10 @@ mod tests {
         const ALIKE: &[&str] = &["abXcz", "aqXrz", "aXXXz", "a", "", "later?"];
         assert_eq!(slot_of("abXcz"), slot_of("aqXrz"));
         let places = Places::of(ALIKE);
-        assert_eq!(["abXcz", "aqXrz", "aXXXz", "a", "", "later"].map(|name| places.find(name)), [0, 1, 2, 3, 4, 5].map(Some));
+        assert_eq!(
+            ["abXcz", "aqXrz", "aXXXz", "a", "", "later"].map(|name| places.find(name)),
+            [0, 1, 2, 3, 4, 5].map(Some)
+        );
         assert_eq!((places.find("aYXYz"), places.find("later?")), (None, None));
     }
 }

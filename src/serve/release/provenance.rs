@@ -1,4 +1,5 @@
-//! Writes the provenance object of a record: dataset and its version, source and its file, verdict, record id.
+//! Writes the provenance object of a record: dataset and its version, source and its file, verdict,
+//! record id.
 
 use std::borrow::Cow;
 
@@ -24,10 +25,19 @@ pub struct Origin {
 
 impl Origin {
     /// The provenance of one record.
-    pub fn provenance<'a>(&'a self, validation_status: &'a str, record_id: impl Into<Cow<'a, str>>) -> Provenance<'a> {
+    pub fn provenance<'a>(
+        &'a self,
+        validation_status: &'a str,
+        record_id: impl Into<Cow<'a, str>>,
+    ) -> Provenance<'a> {
         let snapshot = self.snapshot.as_ref();
         let source_id = snapshot.map_or("", |snapshot| snapshot.source_id.as_str());
-        Provenance::new((&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id)
+        Provenance::new(
+            (&self.dataset_id, &self.schema_version),
+            (source_id, snapshot),
+            validation_status,
+            record_id,
+        )
     }
 }
 
@@ -40,11 +50,13 @@ pub struct Provenance<'a> {
     source_id: Option<&'a str>,
     /// URL of the publisher's file; null if the record names no file.
     source_url: Option<&'a str>,
-    /// The publisher's own label of the file, such as `2019-2023`; null if the record names no file.
+    /// The publisher's own label of the file, such as `2019-2023`; null if the record names no
+    /// file.
     source_version: Option<&'a str>,
     /// The publisher's date of the file, YYYY-MM-DD; null if the record names no file.
     source_date: Option<&'a str>,
-    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came from the publisher, or a person imported it.
+    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came
+    /// from the publisher, or a person imported it.
     source_mirror: Option<&'a str>,
     /// Version of the dataset's contract that the record follows.
     schema_version: &'a str,
@@ -86,8 +98,20 @@ pub struct PartOrigins {
 
 impl PartOrigins {
     pub fn of(manifest: &Manifest, dataset_id: &str, part: &Part) -> Self {
-        let Origin { dataset_id, schema_version, .. } = origin(manifest, dataset_id, None);
-        Self { dataset_id, schema_version, inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.clone()).unwrap_or_default() }
+        let Origin {
+            dataset_id,
+            schema_version,
+            ..
+        } = origin(manifest, dataset_id, None);
+        Self {
+            dataset_id,
+            schema_version,
+            inputs: manifest
+                .tasks
+                .get(&part.task_id)
+                .map(|task| task.inputs.clone())
+                .unwrap_or_default(),
+        }
     }
 
     /// Finds the origins of chosen rows: the file that the row's first pointer names.
@@ -95,28 +119,51 @@ impl PartOrigins {
     /// # Errors
     /// `Store`, when the pointers cannot be read.
     pub fn of_rows(&self, part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Origin>> {
-        Ok(first_sources(part, bytes, rows)?.iter().map(|named| self.of_source(named.as_ref())).collect())
+        Ok(first_sources(part, bytes, rows)?
+            .iter()
+            .map(|named| self.of_source(named.as_ref()))
+            .collect())
     }
 
     /// The origin of a row by its file.
     pub fn of_row_source(&self, row_source: Option<RowSource<'_>>) -> Origin {
-        let snapshot = row_source.and_then(|row_source| file_of(&self.inputs, row_source)).cloned();
-        Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot }
+        let snapshot = row_source
+            .and_then(|row_source| file_of(&self.inputs, row_source))
+            .cloned();
+        Origin {
+            dataset_id: self.dataset_id.clone(),
+            schema_version: self.schema_version.clone(),
+            snapshot,
+        }
     }
 
     /// The origin of a row by what [`first_sources`] tells of it.
     pub fn of_source(&self, named: Option<&FirstSource>) -> Origin {
-        let named = named.and_then(|(source_id, digest)| self.inputs.iter().find(|input| input.sha256 == *digest && input.source_id == *source_id));
+        let named = named.and_then(|(source_id, digest)| {
+            self.inputs
+                .iter()
+                .find(|input| input.sha256 == *digest && input.source_id == *source_id)
+        });
         let snapshot = named.or(self.inputs.first()).cloned();
-        Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot }
+        Origin {
+            dataset_id: self.dataset_id.clone(),
+            schema_version: self.schema_version.clone(),
+            snapshot,
+        }
     }
 }
 
-/// The file of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then the source's file in this release,
-/// which holds the same member.
+/// The file of a row. A pointer into an archive names the member's bytes, not the archive's: the
+/// archive is then the source's file in this release, which holds the same member.
 fn file_of<'a>(inputs: &'a [Snapshot], row_source: RowSource<'_>) -> Option<&'a Snapshot> {
-    let of_source = || inputs.iter().filter(|input| input.source_id == row_source.source_id);
-    of_source().find(|input| input.sha256 == row_source.digest).or_else(|| of_source().next())
+    let of_source = || {
+        inputs
+            .iter()
+            .filter(|input| input.source_id == row_source.source_id)
+    };
+    of_source()
+        .find(|input| input.sha256 == row_source.digest)
+        .or_else(|| of_source().next())
 }
 
 /// The source and the file that the first pointer of a row names.
@@ -126,25 +173,43 @@ pub type FirstSource = (String, Digest);
 ///
 /// # Errors
 /// `Store`, when the pointers cannot be read.
-pub fn first_sources(part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Option<FirstSource>>> {
+pub fn first_sources(
+    part: &Part,
+    bytes: Bytes,
+    rows: &[usize],
+) -> Result<Vec<Option<FirstSource>>> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&index| rows[index]);
     let sorted: Vec<usize> = order.iter().map(|&index| rows[index]).collect();
     let mut found = vec![None; rows.len()];
-    for (index, pointers) in order.into_iter().zip(read_pointers(bytes, &sorted, &part.path)?) {
-        found[index] = pointers.into_iter().next().map(|pointer| (pointer.source_id, pointer.snapshot));
+    for (index, pointers) in order
+        .into_iter()
+        .zip(read_pointers(bytes, &sorted, &part.path)?)
+    {
+        found[index] = pointers
+            .into_iter()
+            .next()
+            .map(|pointer| (pointer.source_id, pointer.snapshot));
     }
     Ok(found)
 }
 
 /// The origin of a dataset's records that come from `snapshot`.
 pub fn origin(manifest: &Manifest, dataset_id: &str, snapshot: Option<&Snapshot>) -> Origin {
-    Origin { dataset_id: dataset_id.to_owned(), schema_version: schema_version(manifest, dataset_id).to_owned(), snapshot: snapshot.cloned() }
+    Origin {
+        dataset_id: dataset_id.to_owned(),
+        schema_version: schema_version(manifest, dataset_id).to_owned(),
+        snapshot: snapshot.cloned(),
+    }
 }
 
 /// The version of a dataset's contract that its records follow.
 pub fn schema_version<'a>(manifest: &'a Manifest, dataset_id: &str) -> &'a str {
-    manifest.datasets.get(dataset_id).map(|dataset| dataset.schema_version.as_str()).unwrap_or_default()
+    manifest
+        .datasets
+        .get(dataset_id)
+        .map(|dataset| dataset.schema_version.as_str())
+        .unwrap_or_default()
 }
 
 /// Writes provenance objects of one part's rows in one release.
@@ -159,17 +224,25 @@ impl<'a> ProvenanceWriter<'a> {
         Self {
             dataset_id,
             schema_version: schema_version(manifest, dataset_id),
-            inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default(),
+            inputs: manifest
+                .tasks
+                .get(&part.task_id)
+                .map(|task| task.inputs.as_slice())
+                .unwrap_or_default(),
         }
     }
 
     /// For a dataset all parts of which are of one build.
     pub fn of_dataset(manifest: &'a Manifest, dataset_id: &'a str) -> Self {
         let dataset = manifest.datasets.get(dataset_id);
-        let task = dataset.and_then(|dataset| dataset.parts.first()).and_then(|part| manifest.tasks.get(&part.task_id));
+        let task = dataset
+            .and_then(|dataset| dataset.parts.first())
+            .and_then(|part| manifest.tasks.get(&part.task_id));
         Self {
             dataset_id,
-            schema_version: dataset.map(|dataset| dataset.schema_version.as_str()).unwrap_or_default(),
+            schema_version: dataset
+                .map(|dataset| dataset.schema_version.as_str())
+                .unwrap_or_default(),
             inputs: task.map(|task| task.inputs.as_slice()).unwrap_or_default(),
         }
     }
@@ -177,11 +250,19 @@ impl<'a> ProvenanceWriter<'a> {
     /// The file that a row comes from.
     pub fn source(&self, row_sources: &RowSources, row: usize) -> Option<&'a Snapshot> {
         let head = row_sources.of(row)?;
-        self.inputs.iter().find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
+        self.inputs
+            .iter()
+            .find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
     }
 
     /// The provenance of a row.
-    pub fn of<'r>(&self, row_sources: &'r RowSources, row: usize, validation_status: &'r str, record_id: impl Into<Cow<'r, str>>) -> Provenance<'r>
+    pub fn of<'r>(
+        &self,
+        row_sources: &'r RowSources,
+        row: usize,
+        validation_status: &'r str,
+        record_id: impl Into<Cow<'r, str>>,
+    ) -> Provenance<'r>
     where
         'a: 'r,
     {
@@ -189,6 +270,11 @@ impl<'a> ProvenanceWriter<'a> {
             Some(head) => (head.source_id, file_of(self.inputs, head)),
             None => ("", None),
         };
-        Provenance::new((self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id)
+        Provenance::new(
+            (self.dataset_id, self.schema_version),
+            (source_id, snapshot),
+            validation_status,
+            record_id,
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! The ids of a dataset's records that are in quarantine, so that an answer can tell "set aside" from "not known".
+//! The ids of a dataset's records that are in quarantine, so that an answer can tell "set aside"
+//! from "not known".
 
 use crate::release::key_columns::read_part;
 use crate::release::part_reader::PartReader;
@@ -9,16 +10,26 @@ use pubdata_core::error::Result;
 /// The published records that were set aside: `pubdata.quarantine:{dataset}:…`.
 pub const QUARANTINE: &str = "pubdata.quarantine";
 
-/// Ids of a dataset's records that validation set aside, in upper case, as far as they have one: `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Others
-/// are named by their place in the source.
+/// Ids of a dataset's records that validation set aside, in upper case, as far as they have one:
+/// `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Others are named by their
+/// place in the source.
 ///
 /// # Errors
 /// `Store`, when a part is missing, damaged, or not as its contract says.
 pub async fn ids<D: Dataset>(reader: PartReader<'_>) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     let quarantine = reader.parts_of(QUARANTINE);
-    for part in quarantine.filter(|part| part.rows > 0 && part.partition.get("dataset_id").is_some_and(|id| id == D::ID)) {
-        ids = read_part(reader, part, &["record_id"], ids, |ids, _, table| add::<D>(ids, table)).await?;
+    for part in quarantine.filter(|part| {
+        part.rows > 0
+            && part
+                .partition
+                .get("dataset_id")
+                .is_some_and(|id| id == D::ID)
+    }) {
+        ids = read_part(reader, part, &["record_id"], ids, |ids, _, table| {
+            add::<D>(ids, table)
+        })
+        .await?;
     }
     Ok(ids)
 }
@@ -28,8 +39,15 @@ fn add<D: Dataset>(ids: &mut Vec<String>, table: &Table) -> Result<()> {
     let marker = format!(":{}:", D::ID);
     for row in 0..table.rows() {
         let record = records.at(row);
-        let id = record.rmatch_indices(&marker).next().filter(|(at, _)| *at > QUARANTINE.len()).map(|(at, marker)| &record[at + marker.len()..]);
-        ids.extend(id.and_then(|id| id.rsplit_once(':')).map(|(id, _rule)| id.to_ascii_uppercase()));
+        let id = record
+            .rmatch_indices(&marker)
+            .next()
+            .filter(|(at, _)| *at > QUARANTINE.len())
+            .map(|(at, marker)| &record[at + marker.len()..]);
+        ids.extend(
+            id.and_then(|id| id.rsplit_once(':'))
+                .map(|(id, _rule)| id.to_ascii_uppercase()),
+        );
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Which records a part has, as far as it takes not to look for a record where it is not: four bytes for each, kept with other parts in memory.
+//! Which records a part has, as far as it takes not to look for a record where it is not: four
+//! bytes for each, kept with other parts in memory.
 
 use bytes::Bytes;
 
@@ -11,7 +12,8 @@ use pubdata_core::ids::Digest;
 pub struct RecordIds(Vec<u32>);
 
 impl RecordIds {
-    /// Whether the part may have the record. Of four thousand million ids that it has not, one for each of its own is taken for one that it has.
+    /// Whether the part may have the record. Of four thousand million ids that it has not, one for
+    /// each of its own is taken for one that it has.
     pub fn may_have(&self, record_id: &str) -> bool {
         self.0.binary_search(&hash(record_id)).is_ok()
     }
@@ -41,5 +43,9 @@ impl CachedPart for RecordIds {
 
 fn hash(record_id: &str) -> u32 {
     let digest = Digest::of(record_id.as_bytes());
-    u32::from_be_bytes(digest.as_bytes()[..4].try_into().expect("a digest has 32 bytes"))
+    u32::from_be_bytes(
+        digest.as_bytes()[..4]
+            .try_into()
+            .expect("a digest has 32 bytes"),
+    )
 }

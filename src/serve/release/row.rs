@@ -1,5 +1,6 @@
-//! Rows as structs. A struct declared with [`row!`] lists the columns to read, reads them from a record, serializes as the answer shows them, and has a JSON
-//! schema with the descriptions and values of the contract.
+//! Rows as structs. A struct declared with [`row!`] lists the columns to read, reads them from a
+//! record, serializes as the answer shows them, and has a JSON schema with the descriptions and
+//! values of the contract.
 
 use crate::answer::{Date, Decimal, Float};
 use crate::release::places::{is_equal, plain};
@@ -17,13 +18,18 @@ pub struct Columns {
 }
 
 impl Columns {
-    pub const NONE: Self = Self { names: [""; MOST], count: 0 };
+    pub const NONE: Self = Self {
+        names: [""; MOST],
+        count: 0,
+    };
 
     /// Adds the column of a field, or those of the struct that the field is; none twice.
     pub const fn with(mut self, name: &'static str, nested: Option<&Self>) -> Self {
         let Some(nested) = nested else {
             let mut place = 0;
-            while place < self.count && !is_equal(plain(self.names[place]).as_bytes(), plain(name).as_bytes()) {
+            while place < self.count
+                && !is_equal(plain(self.names[place]).as_bytes(), plain(name).as_bytes())
+            {
                 place += 1;
             }
             if place == self.count {
@@ -97,9 +103,10 @@ cells! {
     Option<i64>: Some(Cell::LongInteger(integer)) => Some(integer), else None;
 }
 
-/// Declares a struct of columns of a row: `struct License<'a> of Dataset { column: type, … }`. A field is the column of its name, another struct of the row, or
-/// the value behind its `=`, which the row does not have; `column "?": type` is one that older releases do not have. `serde` attributes say what answers call it;
-/// its description is the contract's unless it has one.
+/// Declares a struct of columns of a row: `struct License<'a> of Dataset { column: type, … }`. A
+/// field is the column of its name, another struct of the row, or the value behind its `=`, which
+/// the row does not have; `column "?": type` is one that older releases do not have. `serde`
+/// attributes say what answers call it; its description is the contract's unless it has one.
 macro_rules! row {
     (
         $(#[$meta:meta])*

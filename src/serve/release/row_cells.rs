@@ -1,5 +1,6 @@
-//! The rows of a table one behind the other, all cells of a row in one place: an answer that shows a row of a mapped file touches a page or two of it,
-//! where columns are touched in another place for each cell.
+//! The rows of a table one behind the other, all cells of a row in one place: an answer that shows
+//! a row of a mapped file touches a page or two of it, where columns are touched in another place
+//! for each cell.
 //!
 //! ```text
 //! a row     how many bytes an end has (2, and 4 in a long row), for each column the end of its cell, the cells
@@ -63,17 +64,39 @@ impl Kind {
             Self::Texts => {
                 let lists = column.as_list::<i32>();
                 let (texts, offsets) = (lists.values().as_string::<i32>(), lists.value_offsets());
-                for text in (offsets[row] as usize..offsets[row + 1] as usize).map(|index| texts.value(index)) {
-                    to.extend_from_slice(&u32::try_from(text.len()).map_err(|_| too_long())?.to_le_bytes());
+                for text in (offsets[row] as usize..offsets[row + 1] as usize)
+                    .map(|index| texts.value(index))
+                {
+                    to.extend_from_slice(
+                        &u32::try_from(text.len())
+                            .map_err(|_| too_long())?
+                            .to_le_bytes(),
+                    );
                     to.extend_from_slice(text.as_bytes());
                 }
             }
-            Self::Day => to.extend_from_slice(&column.as_primitive::<Date32Type>().value(row).to_le_bytes()),
-            Self::Decimal(_) => to.extend_from_slice(&column.as_primitive::<Decimal128Type>().value(row).to_le_bytes()),
+            Self::Day => {
+                to.extend_from_slice(&column.as_primitive::<Date32Type>().value(row).to_le_bytes())
+            }
+            Self::Decimal(_) => to.extend_from_slice(
+                &column
+                    .as_primitive::<Decimal128Type>()
+                    .value(row)
+                    .to_le_bytes(),
+            ),
             Self::Flag => to.push(u8::from(column.as_boolean().value(row))),
-            Self::Float => to.extend_from_slice(&column.as_primitive::<Float64Type>().value(row).to_le_bytes()),
-            Self::Integer => to.extend_from_slice(&column.as_primitive::<Int32Type>().value(row).to_le_bytes()),
-            Self::LongInteger => to.extend_from_slice(&column.as_primitive::<Int64Type>().value(row).to_le_bytes()),
+            Self::Float => to.extend_from_slice(
+                &column
+                    .as_primitive::<Float64Type>()
+                    .value(row)
+                    .to_le_bytes(),
+            ),
+            Self::Integer => {
+                to.extend_from_slice(&column.as_primitive::<Int32Type>().value(row).to_le_bytes())
+            }
+            Self::LongInteger => {
+                to.extend_from_slice(&column.as_primitive::<Int64Type>().value(row).to_le_bytes())
+            }
         }
         Ok(())
     }
@@ -169,9 +192,16 @@ impl RowCells {
     pub fn of(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for name in columns.iter().map(|name| plain(name)) {
-            let array = batch.column_by_name(name).ok_or_else(|| Error::store(format!("column `{name}` was not read")))?;
+            let array = batch
+                .column_by_name(name)
+                .ok_or_else(|| Error::store(format!("column `{name}` was not read")))?;
             let kind = Kind::of(array.data_type());
-            let kind = kind.ok_or_else(|| Error::store(format!("column `{name}` has the type {}, which no cell of a row has", array.data_type())))?;
+            let kind = kind.ok_or_else(|| {
+                Error::store(format!(
+                    "column `{name}` has the type {}, which no cell of a row has",
+                    array.data_type()
+                ))
+            })?;
             arrays.push((kind, array));
         }
         let mut rows = Vec::with_capacity(batch.get_array_memory_size());
@@ -185,21 +215,38 @@ impl RowCells {
                 if !is_null {
                     kind.write(array, row, &mut cells)?;
                 }
-                let end = u32::try_from(cells.len()).ok().filter(|end| end & NULL == 0).ok_or_else(too_long)?;
+                let end = u32::try_from(cells.len())
+                    .ok()
+                    .filter(|end| end & NULL == 0)
+                    .ok_or_else(too_long)?;
                 ends.push((end, is_null));
             }
             push(&mut rows, &ends, &cells);
             offsets.push(i64::try_from(rows.len()).map_err(|_| too_long())?);
         }
         rows.shrink_to_fit();
-        let rows = LargeBinaryArray::try_new(OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(rows), None)?;
-        Ok(Self { kinds: arrays.into_iter().map(|(kind, _)| kind).collect(), rows })
+        let rows = LargeBinaryArray::try_new(
+            OffsetBuffer::new(ScalarBuffer::from(offsets)),
+            Buffer::from_vec(rows),
+            None,
+        )?;
+        Ok(Self {
+            kinds: arrays.into_iter().map(|(kind, _)| kind).collect(),
+            rows,
+        })
     }
 
     /// The rows, and what their cells are, as JSON.
     pub fn to_copy(&self, columns: &[&str]) -> (ArrayRef, String) {
-        let cells: Vec<(&str, Kind)> = columns.iter().map(|name| plain(name)).zip(self.kinds.iter().copied()).collect();
-        (Arc::new(self.rows.clone()), serde_json::to_string(&cells).expect("names and words have a JSON form"))
+        let cells: Vec<(&str, Kind)> = columns
+            .iter()
+            .map(|name| plain(name))
+            .zip(self.kinds.iter().copied())
+            .collect();
+        (
+            Arc::new(self.rows.clone()),
+            serde_json::to_string(&cells).expect("names and words have a JSON form"),
+        )
     }
 
     /// Takes what [`RowCells::to_copy`] made.
@@ -207,12 +254,22 @@ impl RowCells {
     /// # Errors
     /// `Store`, when it is something else, or has other columns.
     pub fn from_copy(rows: &ArrayRef, cells: &str, columns: &[&str]) -> Result<Self> {
-        let rows = rows.as_binary_opt::<i64>().ok_or_else(|| Error::store(format!("rows have the type {}", rows.data_type())))?;
-        let cells: Vec<(String, Kind)> = serde_json::from_str(cells).map_err(|error| Error::store(format!("what cells are cannot be read: {error}")))?;
-        if !cells.iter().map(|(name, _)| name.as_str()).eq(columns.iter().map(|name| plain(name))) {
+        let rows = rows
+            .as_binary_opt::<i64>()
+            .ok_or_else(|| Error::store(format!("rows have the type {}", rows.data_type())))?;
+        let cells: Vec<(String, Kind)> = serde_json::from_str(cells)
+            .map_err(|error| Error::store(format!("what cells are cannot be read: {error}")))?;
+        if !cells
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .eq(columns.iter().map(|name| plain(name)))
+        {
             return Err(Error::store("rows have cells of other columns"));
         }
-        Ok(Self { kinds: cells.into_iter().map(|(_, kind)| kind).collect(), rows: rows.clone() })
+        Ok(Self {
+            kinds: cells.into_iter().map(|(_, kind)| kind).collect(),
+            rows: rows.clone(),
+        })
     }
 
     /// Number of rows.
@@ -247,7 +304,9 @@ fn push(rows: &mut Vec<u8>, ends: &[(u32, bool)], cells: &[u8]) {
         }
     } else {
         rows.push(LONG);
-        ends.iter().for_each(|(end, is_null)| rows.extend_from_slice(&(end | if *is_null { NULL } else { 0 }).to_le_bytes()));
+        ends.iter().for_each(|(end, is_null)| {
+            rows.extend_from_slice(&(end | if *is_null { NULL } else { 0 }).to_le_bytes())
+        });
     }
     rows.extend_from_slice(cells);
 }
@@ -271,7 +330,10 @@ mod tests {
 
     fn cells_of(columns: &[(&str, ArrayRef)]) -> Result<RowCells> {
         let batch = RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
-        RowCells::of(&batch, &columns.iter().map(|(name, _)| *name).collect::<Vec<_>>())
+        RowCells::of(
+            &batch,
+            &columns.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        )
     }
 
     fn texts(texts: &[Option<&str>]) -> ArrayRef {
@@ -281,7 +343,20 @@ mod tests {
     #[test]
     fn cells_are_whole_however_long_a_row_is() {
         let last = usize::from(SHORT_NULL);
-        for length in [0, 1, 255, 256, last - 2, last - 1, last, last + 1, 65_535, 65_536, 70_000, 200_000] {
+        for length in [
+            0,
+            1,
+            255,
+            256,
+            last - 2,
+            last - 1,
+            last,
+            last + 1,
+            65_535,
+            65_536,
+            70_000,
+            200_000,
+        ] {
             let long = "ä".repeat(length / 2) + &"a".repeat(length % 2);
             let cells = cells_of(&[
                 ("first", texts(&[Some("x"), None, Some("")])),
@@ -290,36 +365,63 @@ mod tests {
                 ("last", texts(&[Some("y"), Some(""), Some(&long)])),
             ]);
             let cells = cells.unwrap();
-            let read = |row: usize| -> Vec<Option<Cell<'_>>> { (0..4).map(|column| cells.cell(row, column)).collect() };
+            let read = |row: usize| -> Vec<Option<Cell<'_>>> {
+                (0..4).map(|column| cells.cell(row, column)).collect()
+            };
             let text = |text: &'static str| Some(Cell::Text(text));
-            assert_eq!(read(0), [text("x"), Some(Cell::Text(&long)), None, text("y")], "{length} bytes");
-            assert_eq!(read(1), [None, Some(Cell::Text(&long)), None, text("")], "{length} bytes");
-            assert_eq!(read(2), [text(""), None, None, Some(Cell::Text(&long))], "{length} bytes");
+            assert_eq!(
+                read(0),
+                [text("x"), Some(Cell::Text(&long)), None, text("y")],
+                "{length} bytes"
+            );
+            assert_eq!(
+                read(1),
+                [None, Some(Cell::Text(&long)), None, text("")],
+                "{length} bytes"
+            );
+            assert_eq!(
+                read(2),
+                [text(""), None, None, Some(Cell::Text(&long))],
+                "{length} bytes"
+            );
         }
     }
 
     #[test]
     fn a_row_lies_in_one_place_and_takes_little_more_than_its_cells() {
-        let cells = cells_of(&[("name", texts(&[Some("acme"), None])), ("city", texts(&[Some("Tampa"), Some("Ocala")]))]).unwrap();
+        let cells = cells_of(&[
+            ("name", texts(&[Some("acme"), None])),
+            ("city", texts(&[Some("Tampa"), Some("Ocala")])),
+        ])
+        .unwrap();
         assert_eq!(cells.rows.value(0), b"\x02\x04\0\x09\0acmeTampa");
         assert_eq!(cells.rows.value(1), b"\x02\0\x80\x05\0Ocala");
     }
 
     #[test]
     fn what_no_cell_holds_is_refused_with_its_column() {
-        let error = cells_of(&[("count", Arc::new(UInt32Array::from(vec![1])))]).unwrap_err().to_string();
+        let error = cells_of(&[("count", Arc::new(UInt32Array::from(vec![1])))])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("`count` has the type UInt32"), "{error}");
         let batch = RecordBatch::try_from_iter([("name", texts(&[None]))]).unwrap();
-        let error = RowCells::of(&batch, &["name", "city?"]).unwrap_err().to_string();
+        let error = RowCells::of(&batch, &["name", "city?"])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("`city` was not read"), "{error}");
     }
 
     #[test]
     fn a_copy_of_other_columns_is_refused() {
-        let cells = cells_of(&[("name", texts(&[Some("acme")])), ("city", texts(&[None]))]).unwrap();
+        let cells =
+            cells_of(&[("name", texts(&[Some("acme")])), ("city", texts(&[None]))]).unwrap();
         let (rows, kinds) = cells.to_copy(&["name", "city?"]);
         assert_eq!(kinds, r#"[["name","text"],["city","text"]]"#);
-        let error = |rows: &ArrayRef, kinds: &str, columns: &[&str]| RowCells::from_copy(rows, kinds, columns).unwrap_err().to_string();
+        let error = |rows: &ArrayRef, kinds: &str, columns: &[&str]| {
+            RowCells::from_copy(rows, kinds, columns)
+                .unwrap_err()
+                .to_string()
+        };
         assert!(RowCells::from_copy(&rows, &kinds, &["name", "city"]).is_ok());
         assert!(error(&rows, &kinds, &["city", "name"]).contains("other columns"));
         assert!(error(&rows, &kinds, &["name"]).contains("other columns"));

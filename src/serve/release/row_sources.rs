@@ -1,5 +1,6 @@
-//! Which publisher's file each row comes from: what the row's first pointer names. Kept apart from the release, because a part that two
-//! releases share may have been built from an archive of which each has another night's copy.
+//! Which publisher's file each row comes from: what the row's first pointer names. Kept apart from
+//! the release, because a part that two releases share may have been built from an archive of which
+//! each has another night's copy.
 
 use arrow::array::{AsArray, UInt32Array};
 use bytes::Bytes;
@@ -27,7 +28,11 @@ pub struct RowSources {
     digests: Column<u8>,
 }
 
-stored!(RowSources { of_rows, source_ids, digests });
+stored!(RowSources {
+    of_rows,
+    source_ids,
+    digests
+});
 
 /// What a row's first pointer names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,17 +53,36 @@ impl RowSources {
         let is_wanted = |index: &usize| {
             let column = schema.column(*index);
             let parts = column.path().parts();
-            parts.first().is_some_and(|first| first == POINTERS) && parts.last().is_some_and(|last| matches!(last.as_str(), "source_id" | "snapshot"))
+            parts.first().is_some_and(|first| first == POINTERS)
+                && parts
+                    .last()
+                    .is_some_and(|last| matches!(last.as_str(), "source_id" | "snapshot"))
         };
         let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
         let mask = ProjectionMask::leaves(schema, leaves);
-        let not_pointers = || Error::store(format!("{path}: there is no column `{POINTERS}` that holds pointers"));
+        let not_pointers = || {
+            Error::store(format!(
+                "{path}: there is no column `{POINTERS}` that holds pointers"
+            ))
+        };
         let mut read = Self::default();
-        for batch in builder.with_projection(mask).build().map_err(parquet_error)? {
+        for batch in builder
+            .with_projection(mask)
+            .build()
+            .map_err(parquet_error)?
+        {
             let batch = batch?;
-            let lists = batch.column_by_name(POINTERS).and_then(|column| column.as_list_opt::<i32>()).ok_or_else(not_pointers)?;
+            let lists = batch
+                .column_by_name(POINTERS)
+                .and_then(|column| column.as_list_opt::<i32>())
+                .ok_or_else(not_pointers)?;
             let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
-            let texts = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
+            let texts = |name: &str| {
+                fields
+                    .column_by_name(name)
+                    .and_then(|column| column.as_string_opt::<i32>())
+                    .ok_or_else(not_pointers)
+            };
             let (source_ids, snapshots) = (texts("source_id")?, texts("snapshot")?);
             let mut last = None;
             for window in lists.value_offsets().windows(2) {
@@ -70,10 +94,19 @@ impl RowSources {
                 let head = (source_ids.value(first), snapshots.value(first));
                 match read.of_rows.last().copied() {
                     // Neighbours mostly come from the same file.
-                    Some(known) if last == Some(head) && known != NO_SOURCE => read.of_rows.push(known),
+                    Some(known) if last == Some(head) && known != NO_SOURCE => {
+                        read.of_rows.push(known)
+                    }
                     _ => {
-                        let digest = head.1.parse().map_err(|error| Error::store(format!("{path}: {error}")))?;
-                        read.push(RowSource { source_id: head.0, digest }).context(|| path.to_owned())?;
+                        let digest = head
+                            .1
+                            .parse()
+                            .map_err(|error| Error::store(format!("{path}: {error}")))?;
+                        read.push(RowSource {
+                            source_id: head.0,
+                            digest,
+                        })
+                        .context(|| path.to_owned())?;
                     }
                 }
                 last = Some(head);
@@ -84,13 +117,19 @@ impl RowSources {
 
     fn push(&mut self, file: RowSource<'_>) -> Result<()> {
         // Looking further back would only save a little memory.
-        let is_last = self.files().checked_sub(1).is_some_and(|last| self.file(last) == file);
+        let is_last = self
+            .files()
+            .checked_sub(1)
+            .is_some_and(|last| self.file(last) == file);
         if !is_last {
             self.source_ids.push(Some(file.source_id))?;
             self.digests.extend(file.digest.as_bytes());
         }
-        let last = u32::try_from(self.files() - 1).ok().filter(|number| *number != NO_SOURCE);
-        self.of_rows.push(last.ok_or_else(|| Error::store("more files than rows can name"))?);
+        let last = u32::try_from(self.files() - 1)
+            .ok()
+            .filter(|number| *number != NO_SOURCE);
+        self.of_rows
+            .push(last.ok_or_else(|| Error::store("more files than rows can name"))?);
         Ok(())
     }
 
@@ -110,8 +149,14 @@ impl RowSources {
 
     /// The number of each row's file, and the files as JSON.
     pub fn to_copy(&self) -> (UInt32Array, String) {
-        let files: Vec<(&str, String)> = (0..self.files()).map(|number| self.file(number)).map(|file| (file.source_id, file.digest.to_string())).collect();
-        (self.of_rows.to_vec().into(), serde_json::to_string(&files).expect("texts have a JSON form"))
+        let files: Vec<(&str, String)> = (0..self.files())
+            .map(|number| self.file(number))
+            .map(|file| (file.source_id, file.digest.to_string()))
+            .collect();
+        (
+            self.of_rows.to_vec().into(),
+            serde_json::to_string(&files).expect("texts have a JSON form"),
+        )
     }
 
     /// Takes what [`RowSources::to_copy`] made.
@@ -119,10 +164,16 @@ impl RowSources {
     /// # Errors
     /// `Store`, when it is something else.
     pub fn from_copy(of_rows: &UInt32Array, files: &str) -> Result<Self> {
-        let files: Vec<(String, String)> = serde_json::from_str(files).map_err(|error| Error::store(error.to_string()))?;
-        let mut read = Self { of_rows: of_rows.values().to_vec().into(), ..Self::default() };
+        let files: Vec<(String, String)> =
+            serde_json::from_str(files).map_err(|error| Error::store(error.to_string()))?;
+        let mut read = Self {
+            of_rows: of_rows.values().to_vec().into(),
+            ..Self::default()
+        };
         for (source_id, digest) in files {
-            let digest: Digest = digest.parse().map_err(|error| Error::store(format!("{error}")))?;
+            let digest: Digest = digest
+                .parse()
+                .map_err(|error| Error::store(format!("{error}")))?;
             read.source_ids.push(Some(&source_id))?;
             read.digests.extend(digest.as_bytes());
         }
@@ -134,8 +185,13 @@ impl RowSources {
     }
 
     fn file(&self, number: usize) -> RowSource<'_> {
-        let bytes = self.digests[number * DIGEST_BYTES..][..DIGEST_BYTES].try_into().expect("a digest has 32 bytes");
-        RowSource { source_id: self.source_ids.at(number), digest: Digest::from_bytes(bytes) }
+        let bytes = self.digests[number * DIGEST_BYTES..][..DIGEST_BYTES]
+            .try_into()
+            .expect("a digest has 32 bytes");
+        RowSource {
+            source_id: self.source_ids.at(number),
+            digest: Digest::from_bytes(bytes),
+        }
     }
 
     pub fn size_bytes(&self) -> usize {

@@ -1,4 +1,5 @@
-//! Rows of large datasets: numbered over all parts while a release is loaded, read part by part when an answer needs them.
+//! Rows of large datasets: numbered over all parts while a release is loaded, read part by part
+//! when an answer needs them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -44,7 +45,8 @@ pub struct Rows<D> {
 
 /// Column of a copy with the rows, and key of its metadata with what their cells are.
 const CELLS: &str = "cells";
-/// Column of a copy with the number of the file that each row comes from, and key of its metadata with the files.
+/// Column of a copy with the number of the file that each row comes from, and key of its metadata
+/// with the files.
 const HEAD: &str = "head";
 
 impl<D: Dataset> CachedPart for Rows<D> {
@@ -53,32 +55,67 @@ impl<D: Dataset> CachedPart for Rows<D> {
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let row_sources = RowSources::read(bytes.clone(), path)?;
-        let cells = RowCells::of(Table::read(bytes, D::COLUMNS, path)?.batch(), D::COLUMNS).context(|| path.to_owned())?;
-        Ok(Self { cells, row_sources, mapped: None, dataset: PhantomData })
+        let cells = RowCells::of(Table::read(bytes, D::COLUMNS, path)?.batch(), D::COLUMNS)
+            .context(|| path.to_owned())?;
+        Ok(Self {
+            cells,
+            row_sources,
+            mapped: None,
+            dataset: PhantomData,
+        })
     }
 
     fn size_bytes(&self) -> usize {
-        if self.mapped.is_some() { self.row_sources.size_bytes() } else { self.cells.size_bytes() + self.row_sources.size_bytes() }
+        if self.mapped.is_some() {
+            self.row_sources.size_bytes()
+        } else {
+            self.cells.size_bytes() + self.row_sources.size_bytes()
+        }
     }
 
     fn to_copy(&self) -> Result<Option<RecordBatch>> {
         let (rows, cells) = self.cells.to_copy(D::COLUMNS);
         let (of_rows, row_sources) = self.row_sources.to_copy();
-        let fields = vec![Field::new(CELLS, DataType::LargeBinary, false), Field::new(HEAD, DataType::UInt32, false)];
-        let schema = Schema::new_with_metadata(fields, HashMap::from([(CELLS.to_owned(), cells), (HEAD.to_owned(), row_sources)]));
-        Ok(Some(RecordBatch::try_new(Arc::new(schema), vec![rows, Arc::new(of_rows)])?))
+        let fields = vec![
+            Field::new(CELLS, DataType::LargeBinary, false),
+            Field::new(HEAD, DataType::UInt32, false),
+        ];
+        let schema = Schema::new_with_metadata(
+            fields,
+            HashMap::from([(CELLS.to_owned(), cells), (HEAD.to_owned(), row_sources)]),
+        );
+        Ok(Some(RecordBatch::try_new(
+            Arc::new(schema),
+            vec![rows, Arc::new(of_rows)],
+        )?))
     }
 
     fn from_copy(Copy { mut batches, file }: Copy, path: &str) -> Result<Self> {
         let lacks = |what: &str| Error::store(format!("{path}: its copy does not say {what}"));
-        let (no_rows, no_sources) = (|| lacks("what its rows hold"), || lacks("which file a row comes from"));
+        let (no_rows, no_sources) = (
+            || lacks("what its rows hold"),
+            || lacks("which file a row comes from"),
+        );
         let copy = batches.pop().ok_or_else(no_rows)?;
         let schema = copy.schema();
-        let (rows, kinds) = copy.column_by_name(CELLS).zip(schema.metadata().get(CELLS)).ok_or_else(no_rows)?;
-        let cells = RowCells::from_copy(rows, kinds, D::COLUMNS).context(|| format!("{path}: its copy"))?;
-        let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(no_sources)?;
-        let row_sources = RowSources::from_copy(of_rows, schema.metadata().get(HEAD).ok_or_else(no_sources)?)?;
-        Ok(Self { cells, row_sources, mapped: Some(file), dataset: PhantomData })
+        let (rows, kinds) = copy
+            .column_by_name(CELLS)
+            .zip(schema.metadata().get(CELLS))
+            .ok_or_else(no_rows)?;
+        let cells =
+            RowCells::from_copy(rows, kinds, D::COLUMNS).context(|| format!("{path}: its copy"))?;
+        let of_rows = copy
+            .column_by_name(HEAD)
+            .and_then(|column| column.as_primitive_opt::<UInt32Type>())
+            .ok_or_else(no_sources)?;
+        let row_sources =
+            RowSources::from_copy(of_rows, schema.metadata().get(HEAD).ok_or_else(no_sources)?)?;
+        Ok(Self {
+            cells,
+            row_sources,
+            mapped: Some(file),
+            dataset: PhantomData,
+        })
     }
 
     fn is_intact(&self) -> bool {
@@ -90,7 +127,9 @@ impl<D: Dataset> Rows<D> {
     const PLACES: &'static Places = &Places::of(D::COLUMNS);
 
     fn place(name: &str) -> usize {
-        Self::PLACES.find(name).unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"))
+        Self::PLACES
+            .find(name)
+            .unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"))
     }
 
     fn key(&self, row: usize) -> &str {
@@ -105,21 +144,30 @@ impl<D: Dataset> Rows<D> {
         let (mut low, mut high) = (0, self.cells.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.key(middle) < key { low = middle + 1 } else { high = middle }
+            if self.key(middle) < key {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
         low
     }
 
     fn rows_of(&self, key: &str) -> Range<usize> {
         let start = self.first(key);
-        let count = (start..self.cells.len()).take_while(|row| self.key(*row) == key).count();
+        let count = (start..self.cells.len())
+            .take_while(|row| self.key(*row) == key)
+            .count();
         start..start + count
     }
 }
 
-/// The place of a column that is read; where the compiler asks, a name that is not one of them does not compile.
+/// The place of a column that is read; where the compiler asks, a name that is not one of them does
+/// not compile.
 pub const fn place<D: Dataset>(name: &str) -> usize {
-    Rows::<D>::PLACES.find(name).expect("the column is one of those that are read")
+    Rows::<D>::PLACES
+        .find(name)
+        .expect("the column is one of those that are read")
 }
 
 /// One row of a part.
@@ -132,7 +180,11 @@ pub struct Record<'a, D> {
 impl<'a, D: Dataset> Record<'a, D> {
     /// The row of a key that no other row of the part has.
     pub fn find(rows: &Arc<Rows<D>>, part: &'a Part, key: &str) -> Option<Self> {
-        rows.rows_of(key).next().map(|row| Self { rows: rows.clone(), part, row })
+        rows.rows_of(key).next().map(|row| Self {
+            rows: rows.clone(),
+            part,
+            row,
+        })
     }
 }
 
@@ -215,7 +267,12 @@ impl<D: Dataset> Record<'_, D> {
     /// The provenance of the row.
     pub fn origin<'r>(&'r self, manifest: &'r Manifest) -> Provenance<'r> {
         let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
-        provenance.of(&self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"))
+        provenance.of(
+            &self.rows.row_sources,
+            self.row,
+            self.at("validation_status"),
+            self.at("record_id"),
+        )
     }
 }
 
@@ -230,7 +287,11 @@ pub struct Numbered<D> {
 
 impl<D> Default for Numbered<D> {
     fn default() -> Self {
-        Self { parts: Vec::new(), starts: vec![0], dataset: PhantomData }
+        Self {
+            parts: Vec::new(),
+            starts: vec![0],
+            dataset: PhantomData,
+        }
     }
 }
 
@@ -240,12 +301,19 @@ impl<D: Dataset> Numbered<D> {
     /// # Errors
     /// `Store`, when there are more rows than can be numbered.
     pub fn of(manifest: &Manifest) -> Result<Option<Self>> {
-        let Some(dataset) = manifest.datasets.get(D::ID) else { return Ok(None) };
-        let mut numbered = Self { parts: dataset.parts.clone(), ..Self::default() };
+        let Some(dataset) = manifest.datasets.get(D::ID) else {
+            return Ok(None);
+        };
+        let mut numbered = Self {
+            parts: dataset.parts.clone(),
+            ..Self::default()
+        };
         let mut end: u64 = 0;
         for part in &numbered.parts {
             end += part.rows;
-            numbered.starts.push(u32::try_from(end).map_err(|_| Error::store(format!("{}: more rows than an index can number", D::ID)))?);
+            numbered.starts.push(u32::try_from(end).map_err(|_| {
+                Error::store(format!("{}: more rows than an index can number", D::ID))
+            })?);
         }
         Ok(Some(numbered))
     }
@@ -276,12 +344,20 @@ impl<D: Dataset> Numbered<D> {
 
     /// The value of a part's partition column.
     pub fn partition_of(&self, part: usize, column: &str) -> &str {
-        self.parts[part].partition.get(column).map(String::as_str).unwrap_or_default()
+        self.parts[part]
+            .partition
+            .get(column)
+            .map(String::as_str)
+            .unwrap_or_default()
     }
 
     /// The different values of a partition column, in order.
     pub fn values(&self, column: &str) -> Vec<&str> {
-        let of_parts = self.parts.iter().filter(|part| part.rows > 0).filter_map(|part| part.partition.get(column));
+        let of_parts = self
+            .parts
+            .iter()
+            .filter(|part| part.rows > 0)
+            .filter_map(|part| part.partition.get(column));
         let mut values: Vec<&str> = of_parts.map(String::as_str).collect();
         // Neighbours mostly have the same.
         values.dedup();
@@ -290,8 +366,8 @@ impl<D: Dataset> Numbered<D> {
         values
     }
 
-    /// Makes the copies that are not there yet of parts that are large, so that none has to be decoded when an answer needs it. Returns those that are there, to
-    /// be opened by and by.
+    /// Makes the copies that are not there yet of parts that are large, so that none has to be
+    /// decoded when an answer needs it. Returns those that are there, to be opened by and by.
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
@@ -307,11 +383,20 @@ impl<D: Dataset> Numbered<D> {
         let mut parts: Vec<usize> = rows.iter().map(|row| self.part_of(*row)).collect();
         parts.sort_unstable();
         parts.dedup();
-        let tables = try_join_all(parts.iter().map(|part| reader.get::<Rows<D>>(&self.parts[*part]))).await?;
+        let tables = try_join_all(
+            parts
+                .iter()
+                .map(|part| reader.get::<Rows<D>>(&self.parts[*part])),
+        )
+        .await?;
         let tables: HashMap<usize, Arc<Rows<D>>> = parts.into_iter().zip(tables).collect();
         let record = |row: &u32| {
             let part = self.part_of(*row);
-            Record { rows: tables[&part].clone(), part: &self.parts[part], row: (row - self.starts[part]) as usize }
+            Record {
+                rows: tables[&part].clone(),
+                part: &self.parts[part],
+                row: (row - self.starts[part]) as usize,
+            }
         };
         Ok(rows.iter().map(record).collect())
     }
@@ -322,19 +407,31 @@ const LARGE_PART_BYTES: u64 = 1 << 20;
 /// Parts opened in advance at the same time.
 const PREPARING: usize = 2;
 
-async fn prepare<D: Dataset>(reader: PartReader<'_>, parts: impl Iterator<Item = &Part>) -> Result<Vec<Opening>> {
-    let large: Vec<&Part> = parts.filter(|part| part.size_bytes >= LARGE_PART_BYTES).collect();
-    let (copied, others): (Vec<&Part>, Vec<&Part>) = large.into_iter().partition(|part| reader.cache().has_copy::<Rows<D>>(part));
+async fn prepare<D: Dataset>(
+    reader: PartReader<'_>,
+    parts: impl Iterator<Item = &Part>,
+) -> Result<Vec<Opening>> {
+    let large: Vec<&Part> = parts
+        .filter(|part| part.size_bytes >= LARGE_PART_BYTES)
+        .collect();
+    let (copied, others): (Vec<&Part>, Vec<&Part>) = large
+        .into_iter()
+        .partition(|part| reader.cache().has_copy::<Rows<D>>(part));
     for some in others.chunks(PREPARING) {
         let _turn = reader.cache().turn_to_make().await?;
         try_join_all(some.iter().map(|part| reader.get::<Rows<D>>(part))).await?;
     }
-    let open =
-        |part: &Part| Opening { part: part.clone(), open: |cache, release_id, part| async { cache.get::<Rows<D>>(release_id, part).await.map(drop) }.boxed() };
+    let open = |part: &Part| Opening {
+        part: part.clone(),
+        open: |cache, release_id, part| {
+            async { cache.get::<Rows<D>>(release_id, part).await.map(drop) }.boxed()
+        },
+    };
     Ok(copied.into_iter().map(open).collect())
 }
 
-/// The parts of a dataset whose rows belong to those of another one that is spread over folders in the same way.
+/// The parts of a dataset whose rows belong to those of another one that is spread over folders in
+/// the same way.
 #[derive(Debug)]
 pub struct Children<D> {
     by_partition: HashMap<BTreeMap<String, String>, Part>,
@@ -343,15 +440,27 @@ pub struct Children<D> {
 
 impl<D> Default for Children<D> {
     fn default() -> Self {
-        Self { by_partition: HashMap::new(), dataset: PhantomData }
+        Self {
+            by_partition: HashMap::new(),
+            dataset: PhantomData,
+        }
     }
 }
 
 impl<D: Dataset> Children<D> {
     /// Takes the dataset's parts.
     pub fn of(manifest: &Manifest) -> Self {
-        let parts = manifest.datasets.get(D::ID).into_iter().flat_map(|dataset| &dataset.parts);
-        Self { by_partition: parts.map(|part| (part.partition.clone(), part.clone())).collect(), dataset: PhantomData }
+        let parts = manifest
+            .datasets
+            .get(D::ID)
+            .into_iter()
+            .flat_map(|dataset| &dataset.parts);
+        Self {
+            by_partition: parts
+                .map(|part| (part.partition.clone(), part.clone()))
+                .collect(),
+            dataset: PhantomData,
+        }
     }
 
     /// As [`Numbered::prepare`].
@@ -371,10 +480,23 @@ impl<D: Dataset> Children<D> {
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
-    pub async fn about<P: Dataset>(&self, reader: PartReader<'_>, parent: &Record<'_, P>) -> Result<Vec<Record<'_, D>>> {
-        let Some(part) = self.beside(parent.part) else { return Ok(Vec::new()) };
+    pub async fn about<P: Dataset>(
+        &self,
+        reader: PartReader<'_>,
+        parent: &Record<'_, P>,
+    ) -> Result<Vec<Record<'_, D>>> {
+        let Some(part) = self.beside(parent.part) else {
+            return Ok(Vec::new());
+        };
         let rows = reader.get::<Rows<D>>(part).await?;
-        Ok(rows.rows_of(parent.at(P::KEY)).map(|row| Record { rows: rows.clone(), part, row }).collect())
+        Ok(rows
+            .rows_of(parent.at(P::KEY))
+            .map(|row| Record {
+                rows: rows.clone(),
+                part,
+                row,
+            })
+            .collect())
     }
 }
 

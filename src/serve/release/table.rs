@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
-    new_null_array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array,
+    Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray, new_null_array,
 };
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema};
@@ -22,21 +22,38 @@ use pubdata_store::pointers_at;
 /// Rows of a piece of a part: its columns stay in the processor's caches.
 const PIECE: usize = 16_384;
 
-/// Opens the named columns of a part. `column?` is one that older releases do not have: a text is null in all of their rows, and a flag is read by
-/// [`Table::added_flags`].
-fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
+/// Opens the named columns of a part. `column?` is one that older releases do not have: a text is
+/// null in all of their rows, and a flag is read by [`Table::added_flags`].
+fn open(
+    bytes: Bytes,
+    columns: &[&str],
+    path: &str,
+) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
     let present = builder.schema().clone();
-    if let Some(missing) = columns.iter().find(|name| !name.ends_with('?') && present.column_with_name(name).is_none()) {
-        return Err(Error::store(format!("{path}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
+    if let Some(missing) = columns
+        .iter()
+        .find(|name| !name.ends_with('?') && present.column_with_name(name).is_none())
+    {
+        return Err(
+            Error::store(format!("{path}: there is no column `{missing}`"))
+                .hint("the release was made under another contract; publish again"),
+        );
     }
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().map(|name| name.trim_end_matches('?')));
+    let mask = ProjectionMask::columns(
+        builder.parquet_schema(),
+        columns.iter().map(|name| name.trim_end_matches('?')),
+    );
     Ok(builder.with_projection(mask))
 }
 
 /// Adds the columns that an older release does not have.
 fn completed(batch: RecordBatch, columns: &[&str]) -> Result<RecordBatch> {
-    let lacking: Vec<&str> = columns.iter().filter_map(|name| name.strip_suffix('?')).filter(|name| batch.column_by_name(name).is_none()).collect();
+    let lacking: Vec<&str> = columns
+        .iter()
+        .filter_map(|name| name.strip_suffix('?'))
+        .filter(|name| batch.column_by_name(name).is_none())
+        .collect();
     if lacking.is_empty() {
         return Ok(batch);
     }
@@ -64,19 +81,37 @@ impl Table {
     pub fn read(bytes: Bytes, columns: &[&str], path: &str) -> Result<Self> {
         let builder = open(bytes, columns, path)?;
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let reader = builder.with_batch_size(rows.max(1)).build().map_err(parquet_error)?;
+        let reader = builder
+            .with_batch_size(rows.max(1))
+            .build()
+            .map_err(parquet_error)?;
         let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(Self { batch: completed(concat_batches(&schema, &batches)?, columns)?, path: path.to_owned() })
+        Ok(Self {
+            batch: completed(concat_batches(&schema, &batches)?, columns)?,
+            path: path.to_owned(),
+        })
     }
 
     /// Reads the named columns of a part piece by piece, so that only one is in memory.
     ///
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
-    pub fn each(bytes: Bytes, columns: &[&str], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build().map_err(parquet_error)? {
-            take(&Self { batch: completed(batch?, columns)?, path: path.to_owned() })?;
+    pub fn each(
+        bytes: Bytes,
+        columns: &[&str],
+        path: &str,
+        mut take: impl FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        for batch in open(bytes, columns, path)?
+            .with_batch_size(PIECE)
+            .build()
+            .map_err(parquet_error)?
+        {
+            take(&Self {
+                batch: completed(batch?, columns)?,
+                path: path.to_owned(),
+            })?;
         }
         Ok(())
     }
@@ -97,9 +132,18 @@ impl Table {
     }
 
     fn array<A: Array + Clone + 'static>(&self, name: &str) -> Result<A> {
-        let column: &ArrayRef = self.batch.column_by_name(name).ok_or_else(|| Error::store(format!("{}: column `{name}` was not read", self.path)))?;
+        let column: &ArrayRef = self
+            .batch
+            .column_by_name(name)
+            .ok_or_else(|| Error::store(format!("{}: column `{name}` was not read", self.path)))?;
         let typed = column.as_any().downcast_ref::<A>();
-        typed.cloned().ok_or_else(|| Error::store(format!("{}: column `{name}` has the type {}", self.path, column.data_type())))
+        typed.cloned().ok_or_else(|| {
+            Error::store(format!(
+                "{}: column `{name}` has the type {}",
+                self.path,
+                column.data_type()
+            ))
+        })
     }
 
     /// A column of texts.
@@ -142,13 +186,21 @@ impl Table {
         self.array(name)
     }
 
-    /// A column of flags that older releases do not have: true in all of their rows. It is read as `column?`.
+    /// A column of flags that older releases do not have: true in all of their rows. It is read as
+    /// `column?`.
     ///
     /// # Errors
     /// As [`Self::flags`].
     pub fn added_flags(&self, name: &str) -> Result<BooleanArray> {
-        let is_lacking = self.batch.column_by_name(name).is_some_and(|column| *column.data_type() == DataType::Utf8);
-        if is_lacking { Ok(BooleanArray::from(vec![true; self.rows()])) } else { self.flags(name) }
+        let is_lacking = self
+            .batch
+            .column_by_name(name)
+            .is_some_and(|column| *column.data_type() == DataType::Utf8);
+        if is_lacking {
+            Ok(BooleanArray::from(vec![true; self.rows()]))
+        } else {
+            self.flags(name)
+        }
     }
 
     /// A column of dates.
@@ -184,8 +236,17 @@ impl Table {
     /// `Store`, when there is no such column, or it has another type.
     pub fn text_lists(&self, name: &str) -> Result<TextLists> {
         let lists: ListArray = self.array(name)?;
-        let values = lists.values().as_any().downcast_ref::<StringArray>().cloned();
-        let values = values.ok_or_else(|| Error::store(format!("{}: column `{name}` is not a list of texts", self.path)))?;
+        let values = lists
+            .values()
+            .as_any()
+            .downcast_ref::<StringArray>()
+            .cloned();
+        let values = values.ok_or_else(|| {
+            Error::store(format!(
+                "{}: column `{name}` is not a list of texts",
+                self.path
+            ))
+        })?;
         Ok(TextLists { lists, values })
     }
 }
@@ -228,7 +289,10 @@ impl Texts {
     /// `Store`, naming the first key out of order.
     pub fn check_sorted(&self, path: &str) -> Result<()> {
         match (1..self.len()).find(|&row| self.at(row - 1) >= self.at(row)) {
-            Some(row) => Err(Error::store(format!("{path}: key `{}` in row {row} is out of order or occurs twice", self.at(row)))),
+            Some(row) => Err(Error::store(format!(
+                "{path}: key `{}` in row {row} is out of order or occurs twice",
+                self.at(row)
+            ))),
             None => Ok(()),
         }
     }
@@ -245,7 +309,11 @@ impl TextLists {
     /// The texts of a row; none when the list is null.
     pub fn at(&self, row: usize) -> impl ExactSizeIterator<Item = &str> {
         let offsets = self.lists.value_offsets();
-        let range = if self.lists.is_null(row) { 0..0 } else { offsets[row] as usize..offsets[row + 1] as usize };
+        let range = if self.lists.is_null(row) {
+            0..0
+        } else {
+            offsets[row] as usize..offsets[row + 1] as usize
+        };
         range.map(|index| self.values.value(index))
     }
 
@@ -269,12 +337,18 @@ pub fn read_pointers(bytes: Bytes, rows: &[usize], path: &str) -> Result<Vec<Vec
         selectors.push(RowSelector::select(1));
         next = row + 1;
     }
-    let reader =
-        builder.with_projection(mask).with_row_selection(RowSelection::from(selectors)).with_batch_size(rows.len().max(1)).build().map_err(parquet_error)?;
+    let reader = builder
+        .with_projection(mask)
+        .with_row_selection(RowSelection::from(selectors))
+        .with_batch_size(rows.len().max(1))
+        .build()
+        .map_err(parquet_error)?;
     let mut pointers = Vec::with_capacity(rows.len());
     for batch in reader {
         let batch = batch?;
-        let column = batch.column_by_name(POINTERS).ok_or_else(|| Error::store(format!("{path}: there is no column `{POINTERS}`")))?;
+        let column = batch
+            .column_by_name(POINTERS)
+            .ok_or_else(|| Error::store(format!("{path}: there is no column `{POINTERS}`")))?;
         for row in 0..batch.num_rows() {
             pointers.push(pointers_at(column, row).context(|| path.to_owned())?);
         }

@@ -19,13 +19,17 @@ impl TextColumn {
     /// `Store`, when there is more text than places can name.
     pub fn push(&mut self, text: &str) -> Result<()> {
         self.text.extend(text.as_bytes());
-        self.ends.push(u32::try_from(self.text.len()).map_err(|_| Error::store("more than 4 GB of texts in a column"))?);
+        self.ends.push(
+            u32::try_from(self.text.len())
+                .map_err(|_| Error::store("more than 4 GB of texts in a column"))?,
+        );
         Ok(())
     }
 
     /// The text of a row.
     pub fn get(&self, index: usize) -> &str {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        std::str::from_utf8(&self.text[start as usize..self.ends[index] as usize]).unwrap_or_default()
+        std::str::from_utf8(&self.text[start as usize..self.ends[index] as usize])
+            .unwrap_or_default()
     }
 }

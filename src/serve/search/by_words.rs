@@ -1,4 +1,5 @@
-//! What a search does with the names that share words with what is asked: scores those that can be among the first, and counts the others.
+//! What a search does with the names that share words with what is asked: scores those that can be
+//! among the first, and counts the others.
 
 use super::collected::{Accepts, Collected, Collector};
 use super::hit::{Hit, NameMatch};
@@ -10,7 +11,8 @@ use super::weights::Scores;
 pub(super) struct Known<'a> {
     /// Ascending.
     pub(super) numbers: &'a [u32],
-    /// How many there are that are not among these; none of them is marked, and where there are some, names by words only have to be counted.
+    /// How many there are that are not among these; none of them is marked, and where there are
+    /// some, names by words only have to be counted.
     pub(super) again: usize,
 }
 
@@ -24,7 +26,8 @@ pub(super) struct ByWords<'a, 'c, C> {
     pub(super) is_counting: bool,
     pub(super) again: usize,
     pub(super) scores: Scores<'a>,
-    /// A choice of words, and with how many words the names are beyond that may have them, as all are that come later in a list.
+    /// A choice of words, and with how many words the names are beyond that may have them, as all
+    /// are that come later in a list.
     pub(super) beyond: (u16, usize),
     pub(super) found: &'a mut Collected<'c, C>,
     pub(super) read: &'a mut Vec<u32>,
@@ -47,13 +50,25 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
         Said::new(says).is_person()
     }
 
-    fn passes_over(&mut self, Seen { number, says, possible }: Seen) -> bool {
+    fn passes_over(
+        &mut self,
+        Seen {
+            number,
+            says,
+            possible,
+        }: Seen,
+    ) -> bool {
         let said = Said::new(says);
         if self.is_counting && !said.is_marked() {
             self.count(&[number]);
             return true;
         }
-        let Some(length) = said.length().filter(|_| !self.has_begun && !said.is_marked()) else { return false };
+        let Some(length) = said
+            .length()
+            .filter(|_| !self.has_begun && !said.is_marked())
+        else {
+            return false;
+        };
         if !self.is_wanted(number) {
             return true;
         }
@@ -61,8 +76,13 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
             self.count(&[number]);
             return true;
         }
-        // With fewer of these words a name has more others: it scores no more. One that repeats words may have no others.
-        let others = if said.has_repeats() { 0 } else { length.saturating_sub(possible.count_ones() as usize) };
+        // With fewer of these words a name has more others: it scores no more. One that repeats
+        // words may have no others.
+        let others = if said.has_repeats() {
+            0
+        } else {
+            length.saturating_sub(possible.count_ones() as usize)
+        };
         let most = self.scores.of(possible, others);
         let is_beyond = most.is_some_and(|most| self.found.counts(most, number));
         // Most have one of the words only.
@@ -73,7 +93,11 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
     }
 
     fn lacks(&self) -> usize {
-        if self.is_counting && !self.has_persons { self.found.collector.lacks() } else { usize::MAX }
+        if self.is_counting && !self.has_persons {
+            self.found.collector.lacks()
+        } else {
+            usize::MAX
+        }
     }
 
     fn asks_for_words(&self) -> bool {
@@ -99,11 +123,32 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
             return self.count(&[number]);
         }
         // A name may have a word twice, and several that begin as the last one asked for.
-        let times = || (0..).zip(self.words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, word)| word.posted.times(number)).sum();
-        let times = if said.has_repeats() || self.has_begun { times() } else { shared.count_ones() as usize };
-        let Some(length) = said.length() else { return self.read.push(number) };
-        if let Some(score) = self.scores.of(shared, length.saturating_sub(times)).filter(|_| self.is_wanted(number)) {
-            self.found.collect(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
+        let times = || {
+            (0..)
+                .zip(self.words)
+                .filter(|(word, _)| shared >> word & 1 == 1)
+                .map(|(_, word)| word.posted.times(number))
+                .sum()
+        };
+        let times = if said.has_repeats() || self.has_begun {
+            times()
+        } else {
+            shared.count_ones() as usize
+        };
+        let Some(length) = said.length() else {
+            return self.read.push(number);
+        };
+        if let Some(score) = self
+            .scores
+            .of(shared, length.saturating_sub(times))
+            .filter(|_| self.is_wanted(number))
+        {
+            self.found.collect(Hit {
+                number,
+                score,
+                fit: NameMatch::Token,
+                is_marked: said.is_marked(),
+            });
         }
     }
 }

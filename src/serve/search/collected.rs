@@ -1,4 +1,5 @@
-//! What a search has found: who asks takes the hits that can be among the first, and counts the others.
+//! What a search has found: who asks takes the hits that can be among the first, and counts the
+//! others.
 
 use super::hit::Hit;
 
@@ -12,7 +13,8 @@ pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
 pub trait Collector {
     fn collect(&mut self, hit: Hit);
 
-    /// Whether a name that is not marked and scores so much at most only has to be counted; those of higher numbers too, then.
+    /// Whether a name that is not marked and scores so much at most only has to be counted; those
+    /// of higher numbers too, then.
     fn is_beyond(&self, _score: i32, _number: u32) -> bool {
         false
     }

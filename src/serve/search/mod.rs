@@ -1,4 +1,5 @@
-//! Finds names: one engine for registrants, businesses and licenses, with the same words and the same scale of scores for all.
+//! Finds names: one engine for registrants, businesses and licenses, with the same words and the
+//! same scale of scores for all.
 
 mod by_words;
 pub mod collected;

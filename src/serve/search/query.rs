@@ -1,5 +1,6 @@
-//! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
-//! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
+//! Ranks names against what was asked: whole names first, then names that begin so, then names that
+//! share the telling words, and only when these are few, names in which a longer word is
+//! misspelled. Words that are rare in the names weigh more.
 
 use crate::search::by_words::{ByWords, Known};
 use crate::search::collected::{Accepts, Collected, Collector, ENOUGH};
@@ -11,9 +12,11 @@ use crate::search::typo as spelling;
 use crate::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 
-/// The most names that one search looks at for the words it asks for, and for the text that it begins with.
+/// The most names that one search looks at for the words it asks for, and for the text that it
+/// begins with.
 const MAX_SCANNED: usize = 100_000;
-/// The most of them where each word says little, as in `M&R`: very many names have it, and those that begin so are found otherwise.
+/// The most of them where each word says little, as in `M&R`: very many names have it, and those
+/// that begin so are found otherwise.
 const MAX_SCANNED_FOR_LITTLE: usize = 4_000;
 
 /// Scores in ten-thousandths.
@@ -62,7 +65,9 @@ pub fn spelling_hash(text: &str) -> u32 {
 
 /// The words of a person's name, initials apart.
 pub fn person_words(text: &str) -> Vec<String> {
-    text.split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '-' | '/')).flat_map(words).collect()
+    text.split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '-' | '/'))
+        .flat_map(words)
+        .collect()
 }
 
 impl Query {
@@ -78,15 +83,25 @@ impl Query {
                 words.push(word.to_owned());
             }
         }
-        Some(Self { raw: spelling_hash(text), form, words, person: person_words(text), core })
+        Some(Self {
+            raw: spelling_hash(text),
+            form,
+            words,
+            person: person_words(text),
+            core,
+        })
     }
 
     /// The last word, which may be unfinished; none where a legal form follows it.
     fn unfinished(&self) -> Option<&str> {
-        self.core.rsplit(' ').next().filter(|_| self.form.is_empty())
+        self.core
+            .rsplit(' ')
+            .next()
+            .filter(|_| self.form.is_empty())
     }
 
-    /// What stands before a last word that may be the beginning of a legal form: `APPLE IN` → (`APPLE`, `IN`).
+    /// What stands before a last word that may be the beginning of a legal form: `APPLE IN` →
+    /// (`APPLE`, `IN`).
     fn begun_form(&self) -> Option<(&str, &str)> {
         self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
     }
@@ -111,19 +126,47 @@ struct Search<'a> {
 }
 
 impl Names {
-    /// Finds names. `raw` gives the hash of the name as it is written. Returns whether not all were looked at that may fit.
-    pub fn search(&self, query: &Query, mode: MatchMode, accepts: Accepts<'_>, raw: &dyn Fn(u32) -> u32, collector: &mut impl Collector) -> bool {
-        let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
-        let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));
-        let search = Search { names: self, query, mode, organization, person, raw };
-        let mut found = Collected { collector, first: Vec::with_capacity(ENOUGH) };
+    /// Finds names. `raw` gives the hash of the name as it is written. Returns whether not all were
+    /// looked at that may fit.
+    pub fn search(
+        &self,
+        query: &Query,
+        mode: MatchMode,
+        accepts: Accepts<'_>,
+        raw: &dyn Fn(u32) -> u32,
+        collector: &mut impl Collector,
+    ) -> bool {
+        let unfinished = if mode == MatchMode::Typed {
+            query.unfinished()
+        } else {
+            None
+        };
+        let (organization, person) = (
+            Weighted::new(self, &query.words, unfinished),
+            Weighted::new(self, &query.person, None),
+        );
+        let search = Search {
+            names: self,
+            query,
+            mode,
+            organization,
+            person,
+            raw,
+        };
+        let mut found = Collected {
+            collector,
+            first: Vec::with_capacity(ENOUGH),
+        };
         let is_cut = search.as_written(accepts, &mut found);
         if !mode.is_tolerant() || found.first.len() == ENOUGH {
             return is_cut;
         }
         let (near, is_near_cut) = search.near(accepts);
         let Collected { collector, first } = found;
-        near.into_iter().filter(|number| !first.contains(number)).filter_map(|number| search.near_hit(number)).for_each(|hit| collector.collect(hit));
+        near.into_iter()
+            .filter(|number| !first.contains(number))
+            .filter_map(|number| search.near_hit(number))
+            .for_each(|hit| collector.collect(hit));
         is_cut || is_near_cut
     }
 }
@@ -131,36 +174,72 @@ impl Names {
 impl Search<'_> {
     /// The names that fit as they are written. Returns whether not all were looked at that may fit.
     fn as_written(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
-        let Self { names, query, mode, .. } = self;
+        let Self {
+            names, query, mode, ..
+        } = self;
         let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
         let (mut looked_at, mut is_cut) = (Vec::new(), false);
         let begun = names.that_begin(&query.core);
-        let [same_form, before, after, persons] = names.with_form(begun.whole, &query.core, &query.form);
+        let [same_form, before, after, persons] =
+            names.with_form(begun.whole, &query.core, &query.form);
         looked_at.extend(first(persons).0);
-        is_cut |= [same_form, before, after, persons].iter().any(|list| list.len() > MAX_SCANNED);
-        let spelled = |number: u32| if self.has_exact_spelling(number) { (EXACT, NameMatch::Exact) } else { (NORMALIZED, NameMatch::Normalized) };
-        let of_same_form = first(same_form).0.iter().map(|number| (*number, spelled(*number)));
-        let of_other_form = [before, after].into_iter().flat_map(|list| first(list).0).map(|number| (*number, (WITHOUT_FORM, NameMatch::Normalized)));
+        is_cut |= [same_form, before, after, persons]
+            .iter()
+            .any(|list| list.len() > MAX_SCANNED);
+        let spelled = |number: u32| {
+            if self.has_exact_spelling(number) {
+                (EXACT, NameMatch::Exact)
+            } else {
+                (NORMALIZED, NameMatch::Normalized)
+            }
+        };
+        let of_same_form = first(same_form)
+            .0
+            .iter()
+            .map(|number| (*number, spelled(*number)));
+        let of_other_form = [before, after]
+            .into_iter()
+            .flat_map(|list| first(list).0)
+            .map(|number| (*number, (WITHOUT_FORM, NameMatch::Normalized)));
         let is_one_word = self.is_one_word();
         // What is not found again by its words.
         let (mut known, mut marked) = (Vec::new(), Vec::new());
         let mut collect = |number: u32, fit| {
             let hit = self.hit_of(number, fit);
             if !is_one_word {
-                if hit.is_marked { &mut marked } else { &mut known }.push(number);
+                if hit.is_marked {
+                    &mut marked
+                } else {
+                    &mut known
+                }
+                .push(number);
             }
             found.collect(hit);
         };
-        of_same_form.chain(of_other_form).filter(|(number, _)| is_wanted(*number)).for_each(|(number, fit)| collect(number, fit));
+        of_same_form
+            .chain(of_other_form)
+            .filter(|(number, _)| is_wanted(*number))
+            .for_each(|(number, fit)| collect(number, fit));
         // Of names that go on after what is asked, nothing else has to be known.
-        let with_more_words = if *mode != MatchMode::Exact && !is_one_word { begun.with_more_words } else { &[] };
-        let with_longer_word = if self.may_go_on() { names.that_go_on(&query.core) } else { &[] };
+        let with_more_words = if *mode != MatchMode::Exact && !is_one_word {
+            begun.with_more_words
+        } else {
+            &[]
+        };
+        let with_longer_word = if self.may_go_on() {
+            names.that_go_on(&query.core)
+        } else {
+            &[]
+        };
         for list in [with_more_words, with_longer_word] {
             let (list, is_list_cut) = first(list);
             is_cut |= is_list_cut;
             let (persons, organizations) = names.split(list);
             looked_at.extend(persons);
-            organizations.into_iter().filter(|number| is_wanted(*number)).for_each(|number| collect(number, (PREFIX, NameMatch::Prefix)));
+            organizations
+                .into_iter()
+                .filter(|number| is_wanted(*number))
+                .for_each(|number| collect(number, (PREFIX, NameMatch::Prefix)));
         }
         if is_one_word {
             is_cut |= self.by_one_word(accepts, found, &mut looked_at);
@@ -169,46 +248,108 @@ impl Search<'_> {
             looked_at.extend(first(names.that_begin(before).whole).0);
         }
         if *mode != MatchMode::Prefix && !is_one_word {
-            let of_organizations = if mode.is_tolerant() { self.organization.selective() } else { Vec::new() };
-            let of_persons = if names.has_persons() { self.person.selective() } else { Vec::new() };
+            let of_organizations = if mode.is_tolerant() {
+                self.organization.selective()
+            } else {
+                Vec::new()
+            };
+            let of_persons = if names.has_persons() {
+                self.person.selective()
+            } else {
+                Vec::new()
+            };
             let mut lists: Vec<Posted<'_>> = Vec::new();
-            for list in of_organizations.iter().chain(&of_persons).map(|term| term.posted(names)) {
-                if !lists.iter().any(|known| std::ptr::eq(known.numbers, list.numbers)) {
+            for list in of_organizations
+                .iter()
+                .chain(&of_persons)
+                .map(|term| term.posted(names))
+            {
+                if !lists
+                    .iter()
+                    .any(|known| std::ptr::eq(known.numbers, list.numbers))
+                {
                     lists.push(list);
                 }
             }
             let say_little = self.organization.terms.iter().all(Term::says_little);
-            let is_list_cut = share_out(&mut lists, if say_little { MAX_SCANNED_FOR_LITTLE } else { MAX_SCANNED });
+            let is_list_cut = share_out(
+                &mut lists,
+                if say_little {
+                    MAX_SCANNED_FOR_LITTLE
+                } else {
+                    MAX_SCANNED
+                },
+            );
             is_cut |= is_list_cut;
-            // All of these have all words, so that each is found again: where others only have to be counted, as many are counted less.
-            let are_lists_whole = mode.is_tolerant() && !self.may_go_on() && !is_list_cut && self.organization.terms.len() <= MOST_WORDS;
-            let are_others_counted = are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
-            let again = if are_others_counted { std::mem::take(&mut known).len() } else { 0 };
+            // All of these have all words, so that each is found again: where others only have to
+            // be counted, as many are counted less.
+            let are_lists_whole = mode.is_tolerant()
+                && !self.may_go_on()
+                && !is_list_cut
+                && self.organization.terms.len() <= MOST_WORDS;
+            let are_others_counted =
+                are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
+            let again = if are_others_counted {
+                std::mem::take(&mut known).len()
+            } else {
+                0
+            };
             known.extend(marked.iter().chain(&looked_at));
             known.sort_unstable();
-            self.by_words(&lists, Known { numbers: &known, again }, accepts, found, &mut looked_at);
+            self.by_words(
+                &lists,
+                Known {
+                    numbers: &known,
+                    again,
+                },
+                accepts,
+                found,
+                &mut looked_at,
+            );
         }
         looked_at.sort_unstable();
         looked_at.dedup();
-        looked_at.into_iter().filter(|number| is_wanted(*number)).filter_map(|number| self.hit(number)).for_each(|hit| found.collect(hit));
+        looked_at
+            .into_iter()
+            .filter(|number| is_wanted(*number))
+            .filter_map(|number| self.hit(number))
+            .for_each(|hit| found.collect(hit));
         is_cut
     }
 
-    /// Whether one word is asked for that is whole, and names that only have it somewhere count too.
+    /// Whether one word is asked for that is whole, and names that only have it somewhere count
+    /// too.
     fn is_one_word(&self) -> bool {
-        let Query { core, words, person, .. } = self.query;
-        self.mode.is_tolerant() && !self.may_go_on() && !core.contains(' ') && (words == person || !self.names.has_persons())
+        let Query {
+            core,
+            words,
+            person,
+            ..
+        } = self.query;
+        self.mode.is_tolerant()
+            && !self.may_go_on()
+            && !core.contains(' ')
+            && (words == person || !self.names.has_persons())
     }
 
-    /// Adds names that have the one word asked for, and the numbers of those that must be looked at; names that are nothing else are there already. Returns
-    /// whether not all were looked at that may fit.
-    fn by_one_word(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
-        let Some(term) = self.organization.terms.first() else { return false };
+    /// Adds names that have the one word asked for, and the numbers of those that must be looked
+    /// at; names that are nothing else are there already. Returns whether not all were looked at
+    /// that may fit.
+    fn by_one_word(
+        &self,
+        accepts: Accepts<'_>,
+        found: &mut Collected<'_, impl Collector>,
+        read: &mut Vec<u32>,
+    ) -> bool {
+        let Some(term) = self.organization.terms.first() else {
+            return false;
+        };
         let all = term.posted(self.names);
         let is_cut = all.numbers.len() > MAX_SCANNED;
         let Posted { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
-        // Names that begin so score the most here: after one of them that only has to be counted, all do that are not marked.
+        // Names that begin so score the most here: after one of them that only has to be counted,
+        // all do that are not marked.
         let mut is_beyond = false;
         let mut next = 0;
         while next < numbers.len() {
@@ -219,7 +360,10 @@ impl Search<'_> {
                 }
                 if accepts.is_none() {
                     let says = &says[next..next.saturating_add(lacks).min(says.len())];
-                    let counted = says.iter().position(|says| !Said::new(*says).is_plain(2)).unwrap_or(says.len());
+                    let counted = says
+                        .iter()
+                        .position(|says| !Said::new(*says).is_plain(2))
+                        .unwrap_or(says.len());
                     found.count(&numbers[next..next + counted], 0);
                     next += counted;
                     if counted > 0 {
@@ -233,53 +377,112 @@ impl Search<'_> {
             if said.has_twice() && place > 0 && numbers[place - 1] == number {
                 continue;
             }
-            let times = || numbers[place..].iter().take_while(|known| **known == number).count();
+            let times = || {
+                numbers[place..]
+                    .iter()
+                    .take_while(|known| **known == number)
+                    .count()
+            };
             let fits = match said.length() {
                 Some(1) => continue,
                 Some(_) if said.is_first() => Some((PREFIX, NameMatch::Prefix)),
                 Some(length) => {
                     let times = if said.has_twice() { times() } else { 1 };
-                    scores.of(1, length.saturating_sub(times)).map(|score| (score, NameMatch::Token))
+                    scores
+                        .of(1, length.saturating_sub(times))
+                        .map(|score| (score, NameMatch::Token))
                 }
                 None => {
                     read.push(number);
                     continue;
                 }
             };
-            let Some((score, fit)) = fits.filter(|_| accepts.is_none_or(|accepts| accepts(number))) else { continue };
+            let Some((score, fit)) = fits.filter(|_| accepts.is_none_or(|accepts| accepts(number)))
+            else {
+                continue;
+            };
             match said.is_marked() {
-                true => found.collect(Hit { number, score, fit, is_marked: true }),
+                true => found.collect(Hit {
+                    number,
+                    score,
+                    fit,
+                    is_marked: true,
+                }),
                 false if is_beyond => found.count(&[number], 0),
                 false if found.counts(score, number) => is_beyond = fit == NameMatch::Prefix,
-                false => found.collect(Hit { number, score, fit, is_marked: false }),
+                false => found.collect(Hit {
+                    number,
+                    score,
+                    fit,
+                    is_marked: false,
+                }),
             }
         }
         is_cut
     }
 
     fn hit_of(&self, number: u32, (score, fit): (i32, NameMatch)) -> Hit {
-        Hit { number, score, fit, is_marked: self.names.said(number).is_marked() }
+        Hit {
+            number,
+            score,
+            fit,
+            is_marked: self.names.said(number).is_marked(),
+        }
     }
 
     /// Whether the last word asked for may go on.
     fn may_go_on(&self) -> bool {
-        self.mode == MatchMode::Prefix || self.mode == MatchMode::Typed && self.query.form.is_empty()
+        self.mode == MatchMode::Prefix
+            || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
 
-    /// Finds names of some lists by the words they share with what is asked, without a look at the names themselves, and adds the numbers of those that must be
-    /// read. What is `known` is in neither.
-    fn by_words(&self, lists: &[Posted<'_>], known: Known<'_>, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) {
-        let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
+    /// Finds names of some lists by the words they share with what is asked, without a look at the
+    /// names themselves, and adds the numbers of those that must be read. What is `known` is in
+    /// neither.
+    fn by_words(
+        &self,
+        lists: &[Posted<'_>],
+        known: Known<'_>,
+        accepts: Accepts<'_>,
+        found: &mut Collected<'_, impl Collector>,
+        read: &mut Vec<u32>,
+    ) {
+        let terms = if self.mode.is_tolerant() {
+            self.organization.terms.as_slice()
+        } else {
+            &[]
+        };
         if terms.len() > MOST_WORDS {
             // Nobody asks for so many; each name is read.
-            return read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.numbers.binary_search(number).is_err()));
+            return read.extend(
+                lists
+                    .iter()
+                    .flat_map(|list| list.numbers)
+                    .filter(|number| known.numbers.binary_search(number).is_err()),
+            );
         }
         let words: Vec<Word<'_>> = terms.iter().map(|term| term.word(self.names)).collect();
-        let are_enough: Vec<bool> = self.organization.sums(terms.len()).into_iter().map(|weight| weight > self.organization.half()).collect();
+        let are_enough: Vec<bool> = self
+            .organization
+            .sums(terms.len())
+            .into_iter()
+            .map(|weight| weight > self.organization.half())
+            .collect();
         let has_begun = terms.iter().any(|term| term.begun.is_some());
         let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
         let (has_persons, is_counting) = (self.names.has_persons(), known.again > 0);
-        let mut finder = ByWords { words: &words, has_begun, has_persons, accepts, again: known.again, is_counting, scores, beyond, found, read };
+        let mut finder = ByWords {
+            words: &words,
+            has_begun,
+            has_persons,
+            accepts,
+            again: known.again,
+            is_counting,
+            scores,
+            beyond,
+            found,
+            read,
+        };
         each(lists, known.numbers, &words, &are_enough, &mut finder);
     }
 
@@ -313,7 +516,9 @@ impl Search<'_> {
         if rest.is_some_and(|rest| self.may_go_on() || rest.starts_with(' ')) {
             return Some((PREFIX, NameMatch::Prefix));
         }
-        let is_begun_form = |(before, last): (&str, &str)| core == before && begins_legal_form(last, form.split(' ').next().unwrap_or_default());
+        let is_begun_form = |(before, last): (&str, &str)| {
+            core == before && begins_legal_form(last, form.split(' ').next().unwrap_or_default())
+        };
         if self.mode == MatchMode::Typed && query.begun_form().is_some_and(is_begun_form) {
             return Some((PREFIX, NameMatch::Prefix));
         }
@@ -324,7 +529,9 @@ impl Search<'_> {
             words += times;
         }
         let others = core.split(' ').count().saturating_sub(words);
-        self.organization.overlap(matched, others).map(|score| (score, NameMatch::Token))
+        self.organization
+            .overlap(matched, others)
+            .map(|score| (score, NameMatch::Token))
     }
 
     /// A person fits only with the whole last name; given names in any order, initials for names.
@@ -340,22 +547,46 @@ impl Search<'_> {
         if sorted.0 == sorted.1 {
             let text = self.query.person.join(" ");
             let given = given.join(" ");
-            let is_in_order = text == format!("{given} {last}") || text == format!("{last} {given}");
+            let is_in_order =
+                text == format!("{given} {last}") || text == format!("{last} {given}");
             return Some(match is_in_order {
                 true if self.has_exact_spelling(number) => (EXACT, NameMatch::Exact),
                 true => (NORMALIZED, NameMatch::Normalized),
                 false => (WITHOUT_FORM, NameMatch::Normalized),
             });
         }
-        let fits = |asked: &str, given: &str| asked == given || asked.len() == 1 && given.starts_with(asked) || given.len() == 1 && asked.starts_with(given);
-        let matched: Vec<&str> = asked.iter().copied().filter(|asked| given.iter().any(|given| fits(asked, given))).collect();
-        let has_first = asked.is_empty() || given.first().is_some_and(|first| asked.iter().any(|asked| fits(asked, first)));
+        let fits = |asked: &str, given: &str| {
+            asked == given
+                || asked.len() == 1 && given.starts_with(asked)
+                || given.len() == 1 && asked.starts_with(given)
+        };
+        let matched: Vec<&str> = asked
+            .iter()
+            .copied()
+            .filter(|asked| given.iter().any(|given| fits(asked, given)))
+            .collect();
+        let has_first = asked.is_empty()
+            || given
+                .first()
+                .is_some_and(|first| asked.iter().any(|asked| fits(asked, first)));
         if matched.len() == asked.len() && has_first {
             return Some((PREFIX, NameMatch::Prefix));
         }
-        let weight = |word: &str| self.person.terms.iter().find(|term| term.word == word).map_or(0.0, |term| term.weight);
-        let matched_weight: f64 = last.split(' ').chain(matched.iter().copied()).map(weight).sum();
-        self.person.overlap(matched_weight, given.len().saturating_sub(matched.len())).map(|score| (score, NameMatch::Token))
+        let weight = |word: &str| {
+            self.person
+                .terms
+                .iter()
+                .find(|term| term.word == word)
+                .map_or(0.0, |term| term.weight)
+        };
+        let matched_weight: f64 = last
+            .split(' ')
+            .chain(matched.iter().copied())
+            .map(weight)
+            .sum();
+        self.person
+            .overlap(matched_weight, given.len().saturating_sub(matched.len()))
+            .map(|score| (score, NameMatch::Token))
     }
 
     /// Numbers of the names in which each word, or one that is near it, can be.
@@ -364,23 +595,62 @@ impl Search<'_> {
         let of_persons = self.names.has_persons().then_some(&self.query.person);
         for words in std::iter::once(&self.query.words).chain(of_persons) {
             // An initial may stand for any name.
-            let mut spellings: Vec<Spellings<'_>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
-            spellings.sort_by_key(|spellings| spellings.lists.iter().map(|list| list.numbers.len()).sum::<usize>());
-            let Some((rarest, others)) = spellings.split_first() else { continue };
+            let mut spellings: Vec<Spellings<'_>> = words
+                .iter()
+                .filter(|word| word.len() > 1)
+                .map(|word| self.with_typos(word))
+                .collect();
+            spellings.sort_by_key(|spellings| {
+                spellings
+                    .lists
+                    .iter()
+                    .map(|list| list.numbers.len())
+                    .sum::<usize>()
+            });
+            let Some((rarest, others)) = spellings.split_first() else {
+                continue;
+            };
             let mut lists = rarest.lists.clone();
             found.1 |= share_out(&mut lists, MAX_SCANNED);
             // Most names lack the signs of a word, and no list is gone through for them.
-            let of_all = others.iter().fold(0, |of_all, word| of_all | word.signs.iter().fold(u64::MAX, |common, signs| common & signs));
-            let may_have_all = |says: u64| says & of_all == of_all && others.iter().all(|word| word.signs.iter().any(|signs| says & signs == *signs));
-            let mut rests: Vec<Vec<&[u32]>> = others.iter().map(|word| word.lists.iter().map(|list| list.numbers).collect()).collect();
+            let of_all = others.iter().fold(0, |of_all, word| {
+                of_all
+                    | word
+                        .signs
+                        .iter()
+                        .fold(u64::MAX, |common, signs| common & signs)
+            });
+            let may_have_all = |says: u64| {
+                says & of_all == of_all
+                    && others
+                        .iter()
+                        .all(|word| word.signs.iter().any(|signs| says & signs == *signs))
+            };
+            let mut rests: Vec<Vec<&[u32]>> = others
+                .iter()
+                .map(|word| word.lists.iter().map(|list| list.numbers).collect())
+                .collect();
             let mut near: Vec<u32> = Vec::new();
             for Posted { numbers, says } in lists {
-                near.extend(numbers.iter().zip(says).filter(|(_, says)| may_have_all(**says)).map(|(number, _)| *number));
+                near.extend(
+                    numbers
+                        .iter()
+                        .zip(says)
+                        .filter(|(_, says)| may_have_all(**says))
+                        .map(|(number, _)| *number),
+                );
             }
             near.sort_unstable();
             near.dedup();
-            near.retain(|number| rests.iter_mut().all(|lists| lists.iter_mut().any(|list| has(list, *number))));
-            found.0.extend(near.into_iter().filter(|number| accepts.is_none_or(|accepts| accepts(*number))));
+            near.retain(|number| {
+                rests
+                    .iter_mut()
+                    .all(|lists| lists.iter_mut().any(|list| has(list, *number)))
+            });
+            found.0.extend(
+                near.into_iter()
+                    .filter(|number| accepts.is_none_or(|accepts| accepts(*number))),
+            );
         }
         found.0.sort_unstable();
         found.0.dedup();
@@ -410,23 +680,38 @@ impl Search<'_> {
         let (weighted, text) = match self.names.name(number) {
             Name::Organization { core, .. } => (&self.organization, core.to_owned()),
             Name::Person { last, given } => {
-                let has_last = last.split(' ').all(|word| self.query.person.iter().any(|asked| is_typo_of(asked, word)));
+                let has_last = last.split(' ').all(|word| {
+                    self.query
+                        .person
+                        .iter()
+                        .any(|asked| is_typo_of(asked, word))
+                });
                 (&self.person, has_last.then(|| format!("{last} {given}"))?)
             }
         };
         let of_name: Vec<&str> = text.split(' ').collect();
-        let is_initial = |word: &str| word.len() == 1 && of_name.iter().any(|known| known.starts_with(word));
-        let has_all = weighted.terms.iter().all(|term| of_name.iter().any(|known| is_typo_of(term.word, known)) || is_initial(term.word));
+        let is_initial =
+            |word: &str| word.len() == 1 && of_name.iter().any(|known| known.starts_with(word));
+        let has_all = weighted.terms.iter().all(|term| {
+            of_name.iter().any(|known| is_typo_of(term.word, known)) || is_initial(term.word)
+        });
         if !has_all {
             return None;
         }
         let others = of_name.len().saturating_sub(weighted.terms.len());
         let share = weighted.total / (weighted.total + OTHER_WORD * others as f64);
-        Some(self.hit_of(number, (((MISSPELLED * share).round() as i32).max(1), NameMatch::Misspelled)))
+        Some(self.hit_of(
+            number,
+            (
+                ((MISSPELLED * share).round() as i32).max(1),
+                NameMatch::Misspelled,
+            ),
+        ))
     }
 }
 
-/// Leaves of some lists as many names as are looked at, of long ones as many of each; whether that is not all.
+/// Leaves of some lists as many names as are looked at, of long ones as many of each; whether that
+/// is not all.
 fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
     let (mut rest, mut is_cut) = (most, false);
@@ -441,7 +726,10 @@ fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
 
 /// As much of a list as is looked at, and whether that is not all.
 fn first(list: &[u32]) -> (&[u32], bool) {
-    (&list[..list.len().min(MAX_SCANNED)], list.len() > MAX_SCANNED)
+    (
+        &list[..list.len().min(MAX_SCANNED)],
+        list.len() > MAX_SCANNED,
+    )
 }
 
 /// Whether a word of a name is the one asked for, or a slip of a longer one.
@@ -455,7 +743,8 @@ mod tests {
     use crate::search::query::*;
     use proptest::prelude::*;
 
-    /// Short words of few letters, so that names share and continue each other's. No initials: they stand for names without being words of them.
+    /// Short words of few letters, so that names share and continue each other's. No initials: they
+    /// stand for names without being words of them.
     const WORDS: &str = "[AB]{2,4}( ([AB]{2,4}|AND)){0,3}";
 
     /// So many that the signs of a word often stand beside names that lack it.
@@ -465,27 +754,62 @@ mod tests {
     const MANY_WORDS: &str = "[AB]{2,4}( [AB]{2,4}){24,40}";
 
     /// Compares what lists of words and the order of the text find with a look at every name.
-    fn finds_every_name(organizations: &[(String, &str)], persons: &[(String, String)], asked: &str) -> Result<(), TestCaseError> {
-        for mode in [MatchMode::Best, MatchMode::Typed, MatchMode::Exact, MatchMode::Prefix] {
+    fn finds_every_name(
+        organizations: &[(String, &str)],
+        persons: &[(String, String)],
+        asked: &str,
+    ) -> Result<(), TestCaseError> {
+        for mode in [
+            MatchMode::Best,
+            MatchMode::Typed,
+            MatchMode::Exact,
+            MatchMode::Prefix,
+        ] {
             let mut builder = NamesBuilder::with_begun_words();
             for (core, form) in organizations {
                 builder.push(Name::Organization { core, form }).unwrap();
             }
             // A person whose given names were begun is not found by a prefix of the whole.
-            for (last, given) in persons.iter().filter(|_| !matches!(mode, MatchMode::Prefix | MatchMode::Typed)) {
+            for (last, given) in persons
+                .iter()
+                .filter(|_| !matches!(mode, MatchMode::Prefix | MatchMode::Typed))
+            {
                 builder.push(Name::Person { last, given }).unwrap();
             }
             let names = builder.finish().unwrap();
             let query = Query::new(asked, Forms::OfStates).unwrap();
-            let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
-            let (organization, person) = (Weighted::new(&names, &query.words, unfinished), Weighted::new(&names, &query.person, None));
-            let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };
+            let unfinished = if mode == MatchMode::Typed {
+                query.unfinished()
+            } else {
+                None
+            };
+            let (organization, person) = (
+                Weighted::new(&names, &query.words, unfinished),
+                Weighted::new(&names, &query.person, None),
+            );
+            let search = Search {
+                names: &names,
+                query: &query,
+                mode,
+                organization,
+                person,
+                raw: &|number| number,
+            };
             let most = |number: u32| !number.is_multiple_of(5);
             for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
                 let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
-                let expected: Vec<Hit> = (0..names.len() as u32).filter(is_wanted).filter_map(|number| search.hit(number)).collect();
+                let expected: Vec<Hit> = (0..names.len() as u32)
+                    .filter(is_wanted)
+                    .filter_map(|number| search.hit(number))
+                    .collect();
                 let mut found: Vec<Hit> = Vec::new();
-                search.as_written(accepts, &mut Collected { collector: &mut found, first: Vec::new() });
+                search.as_written(
+                    accepts,
+                    &mut Collected {
+                        collector: &mut found,
+                        first: Vec::new(),
+                    },
+                );
                 found.sort_unstable_by_key(|hit| hit.number);
                 prop_assert_eq!(found, expected, "{:?}", mode);
             }
@@ -493,29 +817,57 @@ mod tests {
         Ok(())
     }
 
-    /// Of names that share `&` and an initial only the first are looked at, and the answer says so; those that begin so are found whichever they are.
+    /// Of names that share `&` and an initial only the first are looked at, and the answer says so;
+    /// those that begin so are found whichever they are.
     #[test]
     fn names_of_initials_are_not_all_those_with_the_word_between_them() {
         const EACH: usize = MAX_SCANNED_FOR_LITTLE;
         let mut builder = NamesBuilder::with_begun_words();
         for number in 0..EACH {
-            for core in [format!("{number} AND SONS"), format!("{number} R AND M"), format!("{number} R AND Q")] {
-                builder.push(Name::Organization { core: &core, form: "" }).unwrap();
+            for core in [
+                format!("{number} AND SONS"),
+                format!("{number} R AND M"),
+                format!("{number} R AND Q"),
+            ] {
+                builder
+                    .push(Name::Organization {
+                        core: &core,
+                        form: "",
+                    })
+                    .unwrap();
             }
         }
-        builder.push(Name::Organization { core: "M AND R HARBOR", form: "" }).unwrap();
+        builder
+            .push(Name::Organization {
+                core: "M AND R HARBOR",
+                form: "",
+            })
+            .unwrap();
         let names = builder.finish().unwrap();
         let search = |text: &str| {
             let mut hits: Vec<Hit> = Vec::new();
-            let is_cut = names.search(&Query::new(text, Forms::OfStates).unwrap(), MatchMode::Best, None, &|number| number, &mut hits);
+            let is_cut = names.search(
+                &Query::new(text, Forms::OfStates).unwrap(),
+                MatchMode::Best,
+                None,
+                &|number| number,
+                &mut hits,
+            );
             hits.sort_by_key(|hit| -hit.score);
             (hits.len(), is_cut, hits[0].number, hits[0].fit)
         };
-        // A share of the rarer initial's list, and the rest of the other's, of which half are the same names.
+        // A share of the rarer initial's list, and the rest of the other's, of which half are the
+        // same names.
         let (found, is_cut, first, fit) = search("M&R");
         assert!(found <= EACH && found > EACH / 2, "{found}");
-        assert_eq!((is_cut, first as usize, fit), (true, 3 * EACH, NameMatch::Prefix));
-        assert_eq!(search("M&R HARBOR"), (1, false, 3 * EACH as u32, NameMatch::Normalized));
+        assert_eq!(
+            (is_cut, first as usize, fit),
+            (true, 3 * EACH, NameMatch::Prefix)
+        );
+        assert_eq!(
+            search("M&R HARBOR"),
+            (1, false, 3 * EACH as u32, NameMatch::Normalized)
+        );
     }
 
     proptest! {
@@ -542,7 +894,8 @@ mod tests {
             organizations in prop::collection::vec((MANY_WORDS, prop::sample::select(vec!["", "INC"])), 1..20),
             asked in MANY_WORDS.prop_filter("more words", |asked| Query::new(asked, Forms::OfStates).is_some_and(|query| query.words.len() > MOST_WORDS)),
         ) {
-            // Names that are or begin with what is asked are found otherwise, and not again by their words.
+            // Names that are or begin with what is asked are found otherwise, and not again by
+            // their words.
             let begun = [(asked.clone(), "INC"), (format!("{asked} AB"), "")];
             finds_every_name(&[organizations, begun.into()].concat(), &[], &asked)?;
         }

@@ -17,7 +17,10 @@ pub enum NameKind {
 
 impl NameKind {
     pub(super) fn of_number(number: u8) -> Self {
-        [Self::Own, Self::Former, Self::Assumed].into_iter().find(|kind| *kind as u8 == number).unwrap_or(Self::Principal)
+        [Self::Own, Self::Former, Self::Assumed]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
+            .unwrap_or(Self::Principal)
     }
 
     /// What it costs that the name is not the row's own, in ten-thousandths.
@@ -38,7 +41,8 @@ pub struct RowHit {
     pub score: i32,
     pub kind: NameKind,
     pub fit: NameMatch,
-    /// Number of the name, in the order in which they were added where nothing else puts them in order.
+    /// Number of the name, in the order in which they were added where nothing else puts them in
+    /// order.
     pub name: u32,
 }
 

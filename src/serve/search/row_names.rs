@@ -1,4 +1,5 @@
-//! Names with the rows they are of: one name for each row and more for some, or names that many rows share.
+//! Names with the rows they are of: one name for each row and more for some, or names that many
+//! rows share.
 
 use std::collections::HashMap;
 
@@ -48,7 +49,13 @@ pub struct RowNames {
     active: Small<u32>,
 }
 
-stored!(RowNames { names, raw, rows, kinds, active });
+stored!(RowNames {
+    names,
+    raw,
+    rows,
+    kinds,
+    active
+});
 
 /// Names of rows on their way into an index.
 #[derive(Debug, Default)]
@@ -62,7 +69,11 @@ pub struct RowNamesBuilder {
 impl RowNamesBuilder {
     /// For names of companies of any country, which are also found by words that are unfinished.
     pub fn of_companies() -> Self {
-        Self { names: NamesBuilder::with_begun_words(), forms: Forms::OfAnyCountry, ..Self::default() }
+        Self {
+            names: NamesBuilder::with_begun_words(),
+            forms: Forms::OfAnyCountry,
+            ..Self::default()
+        }
     }
 
     /// Adds the next row's own name, in the form it is compared in and as it is written.
@@ -80,7 +91,8 @@ impl RowNamesBuilder {
         self.others.push((row, kind, text.into()));
     }
 
-    /// Sorts everything; the names keep the order in which they were added, those of the rows themselves first.
+    /// Sorts everything; the names keep the order in which they were added, those of the rows
+    /// themselves first.
     ///
     /// # Errors
     /// `Store`, when there are too many names.
@@ -88,20 +100,28 @@ impl RowNamesBuilder {
         self.finish_by(&[])
     }
 
-    /// Sorts everything; names are put in order by what [`precedence`](super::rank::precedence) makes of their rows, so that which comes first is known
-    /// without a look at the row.
+    /// Sorts everything; names are put in order by what [`precedence`](super::rank::precedence)
+    /// makes of their rows, so that which comes first is known without a look at the row.
     ///
     /// # Errors
     /// `Store`, when there are too many names.
     pub fn finish_by(mut self, precedence: &[u32]) -> Result<RowNames> {
-        let own = u32::try_from(self.raw.len()).map_err(|_| Error::store("more rows than an index can number"))?;
-        let (mut rows, mut kinds): (Vec<u32>, Vec<u8>) = ((0..own).collect(), vec![NameKind::Own as u8; own as usize]);
+        let own = u32::try_from(self.raw.len())
+            .map_err(|_| Error::store("more rows than an index can number"))?;
+        let (mut rows, mut kinds): (Vec<u32>, Vec<u8>) =
+            ((0..own).collect(), vec![NameKind::Own as u8; own as usize]);
         for (row, kind, text) in std::mem::take(&mut self.others) {
             match text.split_once(',').filter(|_| kind == NameKind::Principal) {
-                Some((last, given)) => self.names.push(Name::Person { last: &person_words(last).join(" "), given: &person_words(given).join(" ") })?,
+                Some((last, given)) => self.names.push(Name::Person {
+                    last: &person_words(last).join(" "),
+                    given: &person_words(given).join(" "),
+                })?,
                 None => {
                     let SearchedName { core, form } = searched(&text, self.forms);
-                    self.names.push(Name::Organization { core: &core, form: &form })?
+                    self.names.push(Name::Organization {
+                        core: &core,
+                        form: &form,
+                    })?
                 }
             };
             self.raw.push(spelling_hash(&text));
@@ -109,60 +129,124 @@ impl RowNamesBuilder {
             kinds.push(kind as u8);
         }
         let mut counts = vec![0_u8; rows.iter().max().map_or(0, |last| *last as usize + 1)];
-        rows.iter().for_each(|row| counts[*row as usize] = counts[*row as usize].saturating_add(1));
+        rows.iter()
+            .for_each(|row| counts[*row as usize] = counts[*row as usize].saturating_add(1));
         let mut active = 0;
         if !precedence.is_empty() {
-            let mut order: Vec<(u32, u32, u32)> = rows.iter().zip(0..).map(|(row, number)| (precedence[*row as usize], *row, number)).collect();
+            let mut order: Vec<(u32, u32, u32)> = rows
+                .iter()
+                .zip(0..)
+                .map(|(row, number)| (precedence[*row as usize], *row, number))
+                .collect();
             order.par_sort_unstable();
             active = order.partition_point(|(precedence, ..)| is_active(*precedence)) as u32;
             let arranged = || order.iter().map(|(.., number)| *number as usize);
-            (self.raw, kinds) = (arranged().map(|number| self.raw[number]).collect(), arranged().map(|number| kinds[number]).collect());
+            (self.raw, kinds) = (
+                arranged().map(|number| self.raw[number]).collect(),
+                arranged().map(|number| kinds[number]).collect(),
+            );
             rows = order.iter().map(|(_, row, _)| *row).collect();
             let order: Vec<u32> = order.into_iter().map(|(.., number)| number).collect();
             self.names.renumber(&order);
         }
-        self.names.mark(rows.iter().map(|row| counts[*row as usize] > 1));
-        Ok(RowNames { names: self.names.finish()?, raw: self.raw.into(), rows: rows.into(), kinds: kinds.into(), active: Small(active) })
+        self.names
+            .mark(rows.iter().map(|row| counts[*row as usize] > 1));
+        Ok(RowNames {
+            names: self.names.finish()?,
+            raw: self.raw.into(),
+            rows: rows.into(),
+            kinds: kinds.into(),
+            active: Small(active),
+        })
     }
 }
 
 impl RowNames {
     fn owner(&self, number: u32) -> (u32, NameKind) {
-        (self.rows[number as usize], NameKind::of_number(self.kinds[number as usize]))
+        (
+            self.rows[number as usize],
+            NameKind::of_number(self.kinds[number as usize]),
+        )
     }
 
     fn row_hit(&self, hit: &Hit) -> RowHit {
         let (row, kind) = self.owner(hit.number);
-        RowHit { row, score: (hit.score - kind.handicap()).max(1), kind, fit: hit.fit, name: hit.number }
+        RowHit {
+            row,
+            score: (hit.score - kind.handicap()).max(1),
+            kind,
+            fit: hit.fit,
+            name: hit.number,
+        }
     }
 
-    /// Finds rows, each once with the name that fits best; in no order. Returns whether not all names were looked at that may fit.
+    /// Finds rows, each once with the name that fits best; in no order. Returns whether not all
+    /// names were looked at that may fit.
     pub fn search(&self, query: &Query, mode: MatchMode) -> (Vec<RowHit>, bool) {
         let mut hits: Vec<Hit> = Vec::new();
-        let is_cut = self.names.search(query, mode, None, &|number| self.raw[number as usize], &mut hits);
-        (best_of_rows(hits.iter().map(|hit| self.row_hit(hit)).collect()), is_cut)
+        let is_cut = self.names.search(
+            query,
+            mode,
+            None,
+            &|number| self.raw[number as usize],
+            &mut hits,
+        );
+        (
+            best_of_rows(hits.iter().map(|hit| self.row_hit(hit)).collect()),
+            is_cut,
+        )
     }
 
-    /// Finds rows, each once with the name that fits best, the first of them in their order: by score, active ones first, newer ones first, then as the source
-    /// has them. `accepts` says of a row and a kind of name whether it is wanted, where not all are.
-    pub fn first(&self, query: &Query, mode: MatchMode, accepts: Option<&dyn Fn(u32, NameKind) -> bool>, enough: Enough) -> Found {
+    /// Finds rows, each once with the name that fits best, the first of them in their order: by
+    /// score, active ones first, newer ones first, then as the source has them. `accepts` says of a
+    /// row and a kind of name whether it is wanted, where not all are.
+    pub fn first(
+        &self,
+        query: &Query,
+        mode: MatchMode,
+        accepts: Option<&dyn Fn(u32, NameKind) -> bool>,
+        enough: Enough,
+    ) -> Found {
         let is_wanted = accepts.map(|accepts| {
             move |number: u32| {
                 let (row, kind) = self.owner(number);
                 accepts(row, kind)
             }
         });
-        let accepts = is_wanted.as_ref().map(|is_wanted| is_wanted as &dyn Fn(u32) -> bool);
+        let accepts = is_wanted
+            .as_ref()
+            .map(|is_wanted| is_wanted as &dyn Fn(u32) -> bool);
         let wanted = enough.counted.max(enough.first).saturating_add(1);
-        let mut found = FirstRows { names: self, first: First::new(enough.first), of_several: Vec::new(), total: 0, wanted };
-        let is_cut = self.names.search(query, mode, accepts, &|number| self.raw[number as usize], &mut found);
-        let FirstRows { mut first, of_several, total, .. } = found;
+        let mut found = FirstRows {
+            names: self,
+            first: First::new(enough.first),
+            of_several: Vec::new(),
+            total: 0,
+            wanted,
+        };
+        let is_cut = self.names.search(
+            query,
+            mode,
+            accepts,
+            &|number| self.raw[number as usize],
+            &mut found,
+        );
+        let FirstRows {
+            mut first,
+            of_several,
+            total,
+            ..
+        } = found;
         let of_several = best_of_rows(of_several);
         let total = total + of_several.len();
         for hit in of_several {
             first.offer(hit.score, self.is_active(hit.name), hit.name, || hit);
         }
-        Found { first: first.ranked(), total, is_cut }
+        Found {
+            first: first.ranked(),
+            total,
+            is_cut,
+        }
     }
 
     fn is_active(&self, number: u32) -> bool {
@@ -170,7 +254,10 @@ impl RowNames {
     }
 
     pub fn size_bytes(&self) -> usize {
-        self.names.size_bytes() + self.raw.size_bytes() + self.rows.size_bytes() + self.kinds.size_bytes()
+        self.names.size_bytes()
+            + self.raw.size_bytes()
+            + self.rows.size_bytes()
+            + self.kinds.size_bytes()
     }
 }
 
@@ -192,11 +279,17 @@ impl Collector for FirstRows<'_> {
             return self.of_several.push(self.names.row_hit(&hit));
         }
         self.total += 1;
-        self.first.offer(hit.score, self.names.is_active(hit.number), hit.number, || self.names.row_hit(&hit));
+        self.first.offer(
+            hit.score,
+            self.names.is_active(hit.number),
+            hit.number,
+            || self.names.row_hit(&hit),
+        );
     }
 
     fn is_beyond(&self, score: i32, number: u32) -> bool {
-        self.first.is_beyond(score, self.names.is_active(number), number)
+        self.first
+            .is_beyond(score, self.names.is_active(number), number)
     }
 
     fn count(&mut self, names: usize) {
@@ -210,7 +303,12 @@ impl Collector for FirstRows<'_> {
 
 /// Each row once with the name that fits best, by row; of equal ones that which was added first.
 fn best_of_rows(mut hits: Vec<RowHit>) -> Vec<RowHit> {
-    hits.sort_unstable_by(|a, b| a.row.cmp(&b.row).then(b.score.cmp(&a.score)).then(a.name.cmp(&b.name)));
+    hits.sort_unstable_by(|a, b| {
+        a.row
+            .cmp(&b.row)
+            .then(b.score.cmp(&a.score))
+            .then(a.name.cmp(&b.name))
+    });
     hits.dedup_by_key(|hit| hit.row);
     hits
 }
@@ -224,7 +322,11 @@ pub struct SharedNames {
     rows: Column<u32>,
 }
 
-stored!(SharedNames { names, starts, rows });
+stored!(SharedNames {
+    names,
+    starts,
+    rows
+});
 
 /// Shared names on their way into an index.
 #[derive(Debug, Default)]
@@ -249,7 +351,10 @@ impl SharedBuilder {
         let number = match self.known.get(&hashed) {
             Some(number) => *number,
             None => {
-                let number = self.names.push(Name::Organization { core: &core, form: &form })?;
+                let number = self.names.push(Name::Organization {
+                    core: &core,
+                    form: &form,
+                })?;
                 self.known.insert(hashed, number);
                 number
             }
@@ -274,18 +379,29 @@ impl SharedBuilder {
         }
         starts.push(self.pairs.len() as u32);
         let rows: Vec<u32> = self.pairs.into_iter().map(|(_, row)| row).collect();
-        Ok(SharedNames { names, starts: starts.into(), rows: rows.into() })
+        Ok(SharedNames {
+            names,
+            starts: starts.into(),
+            rows: rows.into(),
+        })
     }
 }
 
 impl SharedNames {
-    /// Finds rows by name with their scores, each once; in the order of rows. Returns whether not all names were looked at that may fit.
-    pub fn search(&self, query: &Query, mode: MatchMode, accepts: &dyn Fn(u32) -> bool) -> (Vec<RowHit>, bool) {
+    /// Finds rows by name with their scores, each once; in the order of rows. Returns whether not
+    /// all names were looked at that may fit.
+    pub fn search(
+        &self,
+        query: &Query,
+        mode: MatchMode,
+        accepts: &dyn Fn(u32) -> bool,
+    ) -> (Vec<RowHit>, bool) {
         let mut found: Vec<Hit> = Vec::new();
         let is_cut = self.names.search(query, mode, None, &|_| 0, &mut found);
         let mut hits = Vec::new();
         for hit in found {
-            let rows = &self.rows[self.starts[hit.number as usize] as usize..self.starts[hit.number as usize + 1] as usize];
+            let rows = &self.rows[self.starts[hit.number as usize] as usize
+                ..self.starts[hit.number as usize + 1] as usize];
             hits.extend(rows.iter().filter(|row| accepts(**row)).map(|row| RowHit {
                 row: *row,
                 score: hit.score,
@@ -316,16 +432,30 @@ mod tests {
     /// Few words of few letters, so that names share, continue and repeat each other's.
     const WORDS: &str = "[AB]{2,3}( [AB]{2,3}){0,3}";
 
-    type Row = (String, Option<(NameKind, String)>, (bool, Option<i32>), bool);
+    type Row = (
+        String,
+        Option<(NameKind, String)>,
+        (bool, Option<i32>),
+        bool,
+    );
 
     fn rows() -> impl Strategy<Value = Vec<Row>> {
-        let other = (prop::sample::select(vec![NameKind::Former, NameKind::Assumed]), WORDS);
-        let row = (WORDS, prop::option::weighted(0.2, other), (any::<bool>(), prop::option::of(0_i32..5)), prop::bool::weighted(0.2));
+        let other = (
+            prop::sample::select(vec![NameKind::Former, NameKind::Assumed]),
+            WORDS,
+        );
+        let row = (
+            WORDS,
+            prop::option::weighted(0.2, other),
+            (any::<bool>(), prop::option::of(0_i32..5)),
+            prop::bool::weighted(0.2),
+        );
         prop::collection::vec(row, 1..60)
     }
 
     proptest! {
-        /// Numbers that put rows in order find the same rows in the same order as a look at what is known of each row.
+        /// Numbers that put rows in order find the same rows in the same order as a look at what is
+        /// known of each row.
         #[test]
         fn first_rows_are_those_that_a_look_at_each_finds(rows in rows(), asked in WORDS, with_persons in any::<bool>()) {
             let precedences: Vec<u32> = rows.iter().map(|(_, _, (is_active, day), _)| precedence(*is_active, *day)).collect();
@@ -362,46 +492,98 @@ mod tests {
         }
     }
 
-    /// Of so many that most are only counted, the first are the first of all, and all are counted, or as many as are asked for.
+    /// Of so many that most are only counted, the first are the first of all, and all are counted,
+    /// or as many as are asked for.
     #[test]
     fn first_rows_of_many_are_the_first_of_all() {
         // More than have signs of their own.
-        const WORDS: [&str; 12] = ["ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA", "IOTA", "KAPPA", "LAMBDA", "OMEGA"];
+        const WORDS: [&str; 12] = [
+            "ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA", "IOTA", "KAPPA",
+            "LAMBDA", "OMEGA",
+        ];
         let mut state: u32 = 7;
         let mut random = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
         // Words early in the list are in fewer names.
-        let names: Vec<String> =
-            (0..3_000).map(|_| (0..1 + random(4)).map(|_| WORDS[random(12).max(random(12)) as usize]).collect::<Vec<_>>().join(" ")).collect();
-        let precedences: Vec<u32> = names.iter().map(|_| precedence(random(3) > 0, (random(5) > 0).then(|| random(100) as i32))).collect();
+        let names: Vec<String> = (0..3_000)
+            .map(|_| {
+                (0..1 + random(4))
+                    .map(|_| WORDS[random(12).max(random(12)) as usize])
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect();
+        let precedences: Vec<u32> = names
+            .iter()
+            .map(|_| precedence(random(3) > 0, (random(5) > 0).then(|| random(100) as i32)))
+            .collect();
         for with_persons in [false, true] {
             let mut builder = RowNamesBuilder::default();
             for (row, name) in (0..).zip(&names) {
-                match name.split_once(' ').filter(|_| with_persons && row % 9 == 0) {
-                    Some((last, given)) => builder.push(Name::Person { last, given }, name).unwrap(),
-                    None => builder.push(Name::Organization { core: name, form: "" }, name).unwrap(),
+                match name
+                    .split_once(' ')
+                    .filter(|_| with_persons && row % 9 == 0)
+                {
+                    Some((last, given)) => {
+                        builder.push(Name::Person { last, given }, name).unwrap()
+                    }
+                    None => builder
+                        .push(
+                            Name::Organization {
+                                core: name,
+                                form: "",
+                            },
+                            name,
+                        )
+                        .unwrap(),
                 }
                 if row % 40 == 0 {
                     builder.add(row, NameKind::Former, &names[random(3_000) as usize]);
                 }
             }
             let in_order = builder.finish_by(&precedences).unwrap();
-            let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
+            let told = |ranked: &[Ranked]| {
+                ranked
+                    .iter()
+                    .map(|ranked| format!("{ranked:?}"))
+                    .collect::<Vec<_>>()
+            };
             let mut cut = 0;
             for asked in 0..300 {
-                let text: Vec<&str> = (0..1 + asked % 3).map(|_| WORDS[random(12) as usize]).collect();
+                let text: Vec<&str> = (0..1 + asked % 3)
+                    .map(|_| WORDS[random(12) as usize])
+                    .collect();
                 let query = Query::new(&text.join(" "), Forms::OfStates).unwrap();
-                for accepts in [None, Some(&(|row: u32, _: NameKind| !row.is_multiple_of(4)) as &dyn Fn(u32, NameKind) -> bool)] {
-                    let found = |first, counted| in_order.first(&query, MatchMode::Best, accepts, Enough { first, counted });
+                for accepts in [
+                    None,
+                    Some(
+                        &(|row: u32, _: NameKind| !row.is_multiple_of(4))
+                            as &dyn Fn(u32, NameKind) -> bool,
+                    ),
+                ] {
+                    let found = |first, counted| {
+                        in_order.first(&query, MatchMode::Best, accepts, Enough { first, counted })
+                    };
                     let all = found(usize::MAX / 4, usize::MAX);
                     for (first, counted) in [(5, usize::MAX), (5, 40), (60, 40)] {
                         let few = found(first, counted);
-                        assert_eq!(told(&few.first), told(&all.first[..all.first.len().min(first)]), "{text:?}");
-                        // That there are more than are counted is known, and that there is a next page; pages to the end have all.
-                        let is_known = few.total == all.total || few.total > first.max(counted) && few.total < all.total;
-                        assert!(is_known && !few.is_cut, "{text:?}: {} of {}, first {first}, counted {counted}", few.total, all.total);
+                        assert_eq!(
+                            told(&few.first),
+                            told(&all.first[..all.first.len().min(first)]),
+                            "{text:?}"
+                        );
+                        // That there are more than are counted is known, and that there is a next
+                        // page; pages to the end have all.
+                        let is_known = few.total == all.total
+                            || few.total > first.max(counted) && few.total < all.total;
+                        assert!(
+                            is_known && !few.is_cut,
+                            "{text:?}: {} of {}, first {first}, counted {counted}",
+                            few.total,
+                            all.total
+                        );
                         cut += usize::from(few.total < all.total);
                     }
                 }
@@ -410,22 +592,43 @@ mod tests {
         }
     }
 
-    /// Where few fit as they are written, others are looked for and found once, also when those that fit are only counted.
+    /// Where few fit as they are written, others are looked for and found once, also when those
+    /// that fit are only counted.
     #[test]
     fn misspelled_names_are_found_beside_a_few_that_are_counted() {
         for (begun, total) in [(13, 13 + 3 + 1), (25, 25 + 3)] {
             let sharing = (0..3).map(|number| format!("{number} LANTERN HARBOR"));
             let that_begin_so = (0..begun).map(|number| format!("HARBOR LANTERN {number}"));
-            let names: Vec<String> = sharing.chain(that_begin_so).chain(["HARBOR LANTRN".to_owned()]).collect();
+            let names: Vec<String> = sharing
+                .chain(that_begin_so)
+                .chain(["HARBOR LANTRN".to_owned()])
+                .collect();
             let mut builder = RowNamesBuilder::default();
-            names.iter().for_each(|name| builder.push(Name::Organization { core: name, form: "" }, name).unwrap());
-            let precedences: Vec<u32> = (0..names.len()).map(|age| precedence(true, Some(1_000 - age as i32))).collect();
+            names.iter().for_each(|name| {
+                builder
+                    .push(
+                        Name::Organization {
+                            core: name,
+                            form: "",
+                        },
+                        name,
+                    )
+                    .unwrap()
+            });
+            let precedences: Vec<u32> = (0..names.len())
+                .map(|age| precedence(true, Some(1_000 - age as i32)))
+                .collect();
             let in_order = builder.finish_by(&precedences).unwrap();
             let query = Query::new("HARBOR LANTERN", Forms::OfStates).unwrap();
-            let found = |first, counted| in_order.first(&query, MatchMode::Best, None, Enough { first, counted });
+            let found = |first, counted| {
+                in_order.first(&query, MatchMode::Best, None, Enough { first, counted })
+            };
             for first in [5, 13, 25] {
                 let found = found(first, 1_000);
-                assert_eq!((found.total, found.is_cut, found.first.len()), (total, false, first.min(total)));
+                assert_eq!(
+                    (found.total, found.is_cut, found.first.len()),
+                    (total, false, first.min(total))
+                );
             }
             // A page is not the last one where those end that begin so.
             assert!(found(begun, 5).total > begun);
@@ -439,11 +642,23 @@ mod tests {
         for row in 0..count {
             // 27 letters, four words, one of them rare, and a legal form, as in a registry.
             let name = format!("SOUTHERN {:05} HOLDINGS GROUP LLC", row / 5);
-            own.push(Name::Organization { core: &name[..name.len() - 4], form: "LLC" }, &name).unwrap();
-            shared.add(&format!("AGENT {} CORP", row / 10), row).unwrap();
+            own.push(
+                Name::Organization {
+                    core: &name[..name.len() - 4],
+                    form: "LLC",
+                },
+                &name,
+            )
+            .unwrap();
+            shared
+                .add(&format!("AGENT {} CORP", row / 10), row)
+                .unwrap();
         }
         let (own, shared) = (own.finish().unwrap(), shared.finish().unwrap());
-        let (own, shared) = (own.size_bytes() as f64 / f64::from(count), shared.size_bytes() as f64 / f64::from(count));
+        let (own, shared) = (
+            own.size_bytes() as f64 / f64::from(count),
+            shared.size_bytes() as f64 / f64::from(count),
+        );
         // They are mapped: memory holds what is looked at.
         assert!(own < 106.0 && shared < 16.0, "{own} {shared}");
     }

@@ -1,10 +1,12 @@
-//! What is said of a name beside each word that it has, in eight bytes, so that most of a search needs no look at names.
+//! What is said of a name beside each word that it has, in eight bytes, so that most of a search
+//! needs no look at names.
 
 /// In the number of words that is said of a name: of a person, and of a name with too many to say.
 pub const PERSON: u64 = LENGTH;
 pub const MANY: u64 = LENGTH - 1;
-/// Bits of what is said of a name beside each word that it has: how many words it has, its legal form apart; that it has one of them more than once; that this
-/// is the first; that the name is marked; that it has this one more than once. The others are signs of its words.
+/// Bits of what is said of a name beside each word that it has: how many words it has, its legal
+/// form apart; that it has one of them more than once; that this is the first; that the name is
+/// marked; that it has this one more than once. The others are signs of its words.
 const LENGTH: u64 = 0x1F;
 pub const REPEATS: u64 = 0x20;
 pub const FIRST: u64 = 0x40;
@@ -12,7 +14,8 @@ pub const MARKED: u64 = 0x80;
 pub const TWICE: u64 = 0x100;
 /// Bits below the signs.
 const SAID: u32 = 9;
-/// So many of the commonest words have a bit of their own: their long lists are not asked whether a name has them.
+/// So many of the commonest words have a bit of their own: their long lists are not asked whether a
+/// name has them.
 pub const COMMON: u32 = 8;
 
 /// What stands beside the words of the names that have a word.
@@ -26,19 +29,33 @@ pub struct Signs {
 
 impl Signs {
     /// Of a word that no name has: no name has all bits.
-    pub const OF_NO_NAME: Self = Self { bits: u64::MAX, are_sure: false };
+    pub const OF_NO_NAME: Self = Self {
+        bits: u64::MAX,
+        are_sure: false,
+    };
 
-    /// By the word's hash: five bits, so that of the names of three words that do not have it one in five hundred has all of them. Not of the hash's highest bits, by
-    /// which words are spread over the index.
+    /// By the word's hash: five bits, so that of the names of three words that do not have it one
+    /// in five hundred has all of them. Not of the hash's highest bits, by which words are spread
+    /// over the index.
     pub fn of_hash(hash: u64) -> Self {
         const BELOW: u32 = SAID + COMMON;
-        let place = |from: u32| u64::from(BELOW) + (((hash >> from & 0x1FF) * u64::from(u64::BITS - BELOW)) >> 9);
-        Self { bits: [0, 9, 18, 27, 36].into_iter().fold(0, |bits, from| bits | 1 << place(from)), are_sure: false }
+        let place = |from: u32| {
+            u64::from(BELOW) + (((hash >> from & 0x1FF) * u64::from(u64::BITS - BELOW)) >> 9)
+        };
+        Self {
+            bits: [0, 9, 18, 27, 36]
+                .into_iter()
+                .fold(0, |bits, from| bits | 1 << place(from)),
+            are_sure: false,
+        }
     }
 
     /// Of one of the commonest words.
     pub fn of_common(place: usize) -> Self {
-        Self { bits: 1 << (SAID as usize + place), are_sure: true }
+        Self {
+            bits: 1 << (SAID as usize + place),
+            are_sure: true,
+        }
     }
 }
 
@@ -56,9 +73,12 @@ impl Said {
         self.0 & LENGTH == PERSON
     }
 
-    /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with very many.
+    /// How many words an organisation's name has, its legal form apart; none of a person, and of a
+    /// name with very many.
     pub fn length(self) -> Option<usize> {
-        Some(self.0 & LENGTH).filter(|length| *length < MANY).map(|length| length as usize)
+        Some(self.0 & LENGTH)
+            .filter(|length| *length < MANY)
+            .map(|length| length as usize)
     }
 
     /// Whether it has a word more than once.
@@ -71,8 +91,8 @@ impl Said {
         self.0 & TWICE != 0
     }
 
-    /// Whether it is an organisation's name of so many words or more, not of very many, has the word once and is not marked: no branch, so that many are looked at
-    /// together.
+    /// Whether it is an organisation's name of so many words or more, not of very many, has the
+    /// word once and is not marked: no branch, so that many are looked at together.
     pub fn is_plain(self, least: usize) -> bool {
         let length = self.0 & LENGTH;
         (length >= least as u64) & (length < MANY) & (self.0 & (TWICE | MARKED) == 0)

@@ -1,5 +1,6 @@
-//! Finds the names that share enough words with what is asked, from the lists of names by word. Beside each name in a list stand signs of all words that it
-//! has, so that of the other lists only few have to be asked, and each is gone through once, forwards.
+//! Finds the names that share enough words with what is asked, from the lists of names by word.
+//! Beside each name in a list stand signs of all words that it has, so that of the other lists only
+//! few have to be asked, and each is gone through once, forwards.
 
 use std::borrow::Cow;
 
@@ -21,12 +22,18 @@ impl<'n> Posted<'n> {
     /// As many as there are, or the first of them.
     pub fn first(self, count: usize) -> Self {
         let count = count.min(self.numbers.len());
-        Self { numbers: &self.numbers[..count], says: &self.says[..count] }
+        Self {
+            numbers: &self.numbers[..count],
+            says: &self.says[..count],
+        }
     }
 
     /// How often a name has the word.
     pub fn times(self, number: u32) -> usize {
-        self.numbers[self.numbers.partition_point(|known| *known < number)..].iter().take_while(|known| **known == number).count()
+        self.numbers[self.numbers.partition_point(|known| *known < number)..]
+            .iter()
+            .take_while(|known| **known == number)
+            .count()
     }
 
     /// Whether it is the list that another one is, or is the beginning of.
@@ -71,8 +78,8 @@ pub trait Finder {
     /// Whether it matters which other words such a name has.
     fn asks_for_words(&self) -> bool;
 
-    /// Whether names are passed over that can have none of the words but the list's own, whose bit is given, by what is said of them; none that is told anyway or
-    /// that the list has twice.
+    /// Whether names are passed over that can have none of the words but the list's own, whose bit
+    /// is given, by what is said of them; none that is told anyway or that the list has twice.
     fn passes_over_alone(&self, own: u16, says: u64) -> bool;
 
     /// Takes note of those that are passed over because of that.
@@ -82,30 +89,69 @@ pub trait Finder {
     fn take(&mut self, number: u32, says: u64, words: u16);
 }
 
-/// Tells names that one of the `wanted` lists has and that are not `known`, of the `words`, of which there are [`MOST_WORDS`] at most: those whose words `are_enough`,
-/// by their bits, once; and those that are told anyway once for each time that a list has them and with no bits. No words are never enough, and more words never
-/// less. Leaves off when no more are asked for.
-pub fn each(wanted: &[Posted<'_>], known: &[u32], words: &[Word<'_>], are_enough: &[bool], finder: &mut impl Finder) {
-    // What was gone through: each list's bit, whether it is all of its word's, and the names of it that could be told.
+/// Tells names that one of the `wanted` lists has and that are not `known`, of the `words`, of
+/// which there are [`MOST_WORDS`] at most: those whose words `are_enough`, by their bits, once; and
+/// those that are told anyway once for each time that a list has them and with no bits. No words
+/// are never enough, and more words never less. Leaves off when no more are asked for.
+pub fn each(
+    wanted: &[Posted<'_>],
+    known: &[u32],
+    words: &[Word<'_>],
+    are_enough: &[bool],
+    finder: &mut impl Finder,
+) {
+    // What was gone through: each list's bit, whether it is all of its word's, and the names of it
+    // that could be told.
     let mut earlier: Vec<(u16, bool, Cow<'_, [u32]>)> = Vec::new();
     for list in wanted {
-        let own = words.iter().position(|word| list.begins_as(word.posted)).map_or(0, |word| 1_u16 << word);
-        let is_whole = words.iter().any(|word| list.begins_as(word.posted) && list.numbers.len() == word.posted.numbers.len());
+        let own = words
+            .iter()
+            .position(|word| list.begins_as(word.posted))
+            .map_or(0, |word| 1_u16 << word);
+        let is_whole = words.iter().any(|word| {
+            list.begins_as(word.posted) && list.numbers.len() == word.posted.numbers.len()
+        });
         let has_enough = are_enough[usize::from(own)];
-        let gone = earlier.iter().filter(|(_, is_whole, _)| *is_whole).fold(0, |gone, (bit, ..)| gone | bit);
-        // Of a name that has enough by being in the list, whether it was told tells; of others, whether they have words whose lists come later.
+        let gone = earlier
+            .iter()
+            .filter(|(_, is_whole, _)| *is_whole)
+            .fold(0, |gone, (bit, ..)| gone | bit);
+        // Of a name that has enough by being in the list, whether it was told tells; of others,
+        // whether they have words whose lists come later.
         let looked_for = match (has_enough, finder.asks_for_words()) {
             (false, _) => !gone,
             (true, true) => u16::MAX,
             (true, false) => earlier.iter().fold(0, |bits, (bit, ..)| bits | bit),
         } & !own;
-        let signs: Vec<u64> = words.iter().zip(0..).filter(|(_, word)| looked_for >> word & 1 == 1).map(|(word, _)| word.signs.bits).collect();
+        let signs: Vec<u64> = words
+            .iter()
+            .zip(0..)
+            .filter(|(_, word)| looked_for >> word & 1 == 1)
+            .map(|(word, _)| word.signs.bits)
+            .collect();
         // Of names in an earlier list of no word no sign tells.
         let have_signs = earlier.iter().all(|(bit, ..)| *bit != 0);
         let others = words.iter().map(|word| word.posted.numbers).collect();
-        let before = earlier.iter().map(|(bit, _, numbers)| (*bit, &**numbers)).collect();
-        let sure = words.iter().zip(0..).fold(own, |sure, (word, bit)| sure | u16::from(word.signs.are_sure) << bit);
-        let mut rest = List { own, gone, sure, has_enough, words, are_enough, known, others, before, last: None, told: Vec::new() };
+        let before = earlier
+            .iter()
+            .map(|(bit, _, numbers)| (*bit, &**numbers))
+            .collect();
+        let sure = words.iter().zip(0..).fold(own, |sure, (word, bit)| {
+            sure | u16::from(word.signs.are_sure) << bit
+        });
+        let mut rest = List {
+            own,
+            gone,
+            sure,
+            has_enough,
+            words,
+            are_enough,
+            known,
+            others,
+            before,
+            last: None,
+            told: Vec::new(),
+        };
         match has_enough {
             true => rest.count_or_look(*list, &signs, have_signs, finder),
             false => rest.look_at_some(*list, &signs, finder),
@@ -113,18 +159,29 @@ pub fn each(wanted: &[Posted<'_>], known: &[u32], words: &[Word<'_>], are_enough
         if finder.lacks() == 0 {
             return;
         }
-        let told = if has_enough { Cow::Borrowed(list.numbers) } else { Cow::Owned(rest.told) };
+        let told = if has_enough {
+            Cow::Borrowed(list.numbers)
+        } else {
+            Cow::Owned(rest.told)
+        };
         earlier.push((own, is_whole, told));
     }
 }
 
-/// Tells of what is said of a name whether it may have a word of which these are the signs, or something else is to be known of it. So few signs that they stay in
-/// registers.
-fn is_looked_at<const SIGNS: usize>(signs: &[u64], is_plain: impl Fn(u64) -> bool) -> impl Fn(&u64) -> bool {
+/// Tells of what is said of a name whether it may have a word of which these are the signs, or
+/// something else is to be known of it. So few signs that they stay in registers.
+fn is_looked_at<const SIGNS: usize>(
+    signs: &[u64],
+    is_plain: impl Fn(u64) -> bool,
+) -> impl Fn(&u64) -> bool {
     // No name has all bits.
     let mut padded = [u64::MAX; SIGNS];
     padded[..signs.len()].copy_from_slice(signs);
-    move |says| padded.iter().fold(!is_plain(*says), |is, signs| is | (says & signs == *signs))
+    move |says| {
+        padded
+            .iter()
+            .fold(!is_plain(*says), |is, signs| is | (says & signs == *signs))
+    }
 }
 
 /// How many names come before one that is looked at: most have no other word.
@@ -132,7 +189,9 @@ fn without(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> usize
     let place = match signs.len() {
         0..=2 => says.iter().position(is_looked_at::<2>(signs, is_plain)),
         3..=5 => says.iter().position(is_looked_at::<5>(signs, is_plain)),
-        _ => says.iter().position(is_looked_at::<MOST_WORDS>(signs, is_plain)),
+        _ => says
+            .iter()
+            .position(is_looked_at::<MOST_WORDS>(signs, is_plain)),
     };
     place.unwrap_or(says.len())
 }
@@ -153,7 +212,12 @@ fn places(cells: &[u64], fits: impl Fn(&u64) -> bool) -> Vec<u32> {
     while let Some(first) = cells[next..].iter().position(&fits) {
         let first = next + first;
         next = cells.len().min(first + TOGETHER);
-        places.extend((first as u32..).zip(&cells[first..next]).filter(|(_, cell)| fits(cell)).map(|(place, _)| place));
+        places.extend(
+            (first as u32..)
+                .zip(&cells[first..next])
+                .filter(|(_, cell)| fits(cell))
+                .map(|(place, _)| place),
+        );
     }
     places
 }
@@ -178,7 +242,13 @@ struct List<'n> {
 
 impl List<'_> {
     /// Goes through a list whose names have enough by being in it.
-    fn count_or_look(&mut self, list: Posted<'_>, signs: &[u64], have_signs: bool, finder: &mut impl Finder) {
+    fn count_or_look(
+        &mut self,
+        list: Posted<'_>,
+        signs: &[u64],
+        have_signs: bool,
+        finder: &mut impl Finder,
+    ) {
         let mut next = 0;
         while next < list.numbers.len() && finder.lacks() > 0 {
             let says = &list.says[next..];
@@ -187,7 +257,10 @@ impl List<'_> {
             let numbers = &list.numbers[next..next + alone];
             match have_signs && alone > 0 && !self.has_known(numbers) {
                 true => finder.pass_over_alone(numbers),
-                false => numbers.iter().zip(says).for_each(|(number, says)| self.look(*number, *says, finder)),
+                false => numbers
+                    .iter()
+                    .zip(says)
+                    .for_each(|(number, says)| self.look(*number, *says, finder)),
             }
             next += alone;
             if alone < says.len() {
@@ -201,7 +274,10 @@ impl List<'_> {
     fn look_at_some(&mut self, list: Posted<'_>, signs: &[u64], finder: &mut impl Finder) {
         let places = with(list.says, signs, |says| !finder.is_told_anyway(says));
         // Numbers are far apart in memory: together they are waited for once.
-        let numbers: Vec<u32> = places.iter().map(|place| list.numbers[*place as usize]).collect();
+        let numbers: Vec<u32> = places
+            .iter()
+            .map(|place| list.numbers[*place as usize])
+            .collect();
         for (place, number) in places.into_iter().zip(numbers) {
             if finder.lacks() == 0 {
                 return;
@@ -212,20 +288,41 @@ impl List<'_> {
 
     /// Whether one of some numbers, ascending and not empty, is known.
     fn has_known(&mut self, numbers: &[u32]) -> bool {
-        has(&mut self.known, numbers[0]) || self.known.first().is_some_and(|known| *known <= numbers[numbers.len() - 1])
+        has(&mut self.known, numbers[0])
+            || self
+                .known
+                .first()
+                .is_some_and(|known| *known <= numbers[numbers.len() - 1])
     }
 
     fn look(&mut self, number: u32, says: u64, finder: &mut impl Finder) {
-        let Self { own, gone, sure, has_enough, words, are_enough, .. } = *self;
+        let Self {
+            own,
+            gone,
+            sure,
+            has_enough,
+            words,
+            are_enough,
+            ..
+        } = *self;
         if finder.is_told_anyway(says) {
             return finder.take(number, says, 0);
         }
-        let possible = words.iter().zip(0..).fold(own, |possible, (word, bit)| possible | u16::from(word.may_be_in(says)) << bit);
-        if !are_enough[usize::from(possible)] || self.last == Some(number) || has(&mut self.known, number) {
+        let possible = words.iter().zip(0..).fold(own, |possible, (word, bit)| {
+            possible | u16::from(word.may_be_in(says)) << bit
+        });
+        if !are_enough[usize::from(possible)]
+            || self.last == Some(number)
+            || has(&mut self.known, number)
+        {
             return;
         }
         self.last = Some(number);
-        if self.before.iter_mut().any(|(bit, list)| (*bit == 0 || possible & *bit != 0) && has(list, number)) {
+        if self
+            .before
+            .iter_mut()
+            .any(|(bit, list)| (*bit == 0 || possible & *bit != 0) && has(list, number))
+        {
             return;
         }
         if !has_enough {
@@ -240,7 +337,11 @@ impl List<'_> {
         loop {
             if !is_enough && are_enough[usize::from(shared)] {
                 is_enough = true;
-                if finder.passes_over(Seen { number, says, possible: shared | rest }) {
+                if finder.passes_over(Seen {
+                    number,
+                    says,
+                    possible: shared | rest,
+                }) {
                     return;
                 }
             }
@@ -277,18 +378,28 @@ const LINE: usize = 16;
 /// So many numbers are read one after the other, as memory is faster than at places here and there.
 const NOT_FAR: usize = 512;
 
-/// Place of the first number of an ascending list that is not below another: near the front, or looked for from where it should be if they were spread evenly.
+/// Place of the first number of an ascending list that is not below another: near the front, or
+/// looked for from where it should be if they were spread evenly.
 fn place(list: &[u32], number: u32) -> usize {
     let near = &list[..list.len().min(NEAR)];
     if near.len() < NEAR || near[NEAR - 1] >= number {
-        return near.iter().position(|known| *known >= number).unwrap_or(near.len());
+        return near
+            .iter()
+            .position(|known| *known >= number)
+            .unwrap_or(near.len());
     }
-    let (Some(first), Some(last)) = (list.first(), list.last().filter(|last| **last >= number)) else { return list.len() };
+    let (Some(first), Some(last)) = (list.first(), list.last().filter(|last| **last >= number))
+    else {
+        return list.len();
+    };
     let (from, of) = (number.saturating_sub(*first), (last - first).max(1));
     let guess = (u64::from(from) * (list.len() as u64 - 1) / u64::from(of)) as usize;
     if guess < NOT_FAR {
         let lines = list[..list.len().min(2 * NOT_FAR)].chunks_exact(LINE);
-        if let Some((line, numbers)) = lines.enumerate().find(|(_, numbers)| numbers[LINE - 1] >= number) {
+        if let Some((line, numbers)) = lines
+            .enumerate()
+            .find(|(_, numbers)| numbers[LINE - 1] >= number)
+        {
             return line * LINE + numbers.iter().filter(|known| **known < number).count();
         }
     }
@@ -313,7 +424,8 @@ mod tests {
     }
 
     fn numbers() -> impl Strategy<Value = Vec<u32>> {
-        prop::collection::vec(prop_oneof![0_u32..40, FAR - 5..FAR + 5, 0..3 * FAR], 0..200).prop_map(ascending)
+        prop::collection::vec(prop_oneof![0_u32..40, FAR - 5..FAR + 5, 0..3 * FAR], 0..200)
+            .prop_map(ascending)
     }
 
     /// Of names that a list has more than once.
@@ -337,14 +449,23 @@ mod tests {
             is_told_anyway(says)
         }
 
-        fn passes_over(&mut self, Seen { number, says, possible }: Seen) -> bool {
+        fn passes_over(
+            &mut self,
+            Seen {
+                number,
+                says,
+                possible,
+            }: Seen,
+        ) -> bool {
             assert_eq!(says, (self.said)(number));
-            self.passed_over.extend((number % 3 == 0).then_some((number, Some(possible))));
+            self.passed_over
+                .extend((number % 3 == 0).then_some((number, Some(possible))));
             number % 3 == 0
         }
 
         fn lacks(&self) -> usize {
-            self.most.saturating_sub(self.found.len() + self.passed_over.len())
+            self.most
+                .saturating_sub(self.found.len() + self.passed_over.len())
         }
 
         fn asks_for_words(&self) -> bool {
@@ -356,7 +477,8 @@ mod tests {
         }
 
         fn pass_over_alone(&mut self, numbers: &[u32]) {
-            self.passed_over.extend(numbers.iter().map(|number| (*number, None)));
+            self.passed_over
+                .extend(numbers.iter().map(|number| (*number, None)));
         }
 
         fn take(&mut self, number: u32, says: u64, words: u16) {
@@ -382,7 +504,8 @@ mod tests {
             are_sure in any::<bool>(),
             first in any::<prop::sample::Index>(),
         ) {
-            // The same of a name in whichever list it stands: a sign of each word, as two words may have in common, and what else is said.
+            // The same of a name in whichever list it stands: a sign of each word, as two words may
+            // have in common, and what else is said.
             let signs = |word: usize| 1_u64 << (8 + word.min(2));
             let said = |number: u32| {
                 let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | signs(word));

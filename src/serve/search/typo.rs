@@ -1,11 +1,13 @@
-//! Words that are one slip away: a letter too few, too many, another one, or two neighbours swapped.
+//! Words that are one slip away: a letter too few, too many, another one, or two neighbours
+//! swapped.
 
 /// Shorter words have too many neighbours that mean something else.
 pub const SHORTEST: usize = 5;
 
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// Tells all texts one slip away from a word, some of them twice; none of a short one, or one with other letters.
+/// Tells all texts one slip away from a word, some of them twice; none of a short one, or one with
+/// other letters.
 pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
     if word.len() < SHORTEST || !word.is_ascii() {
         return;
@@ -53,11 +55,19 @@ fn with_each_letter(word: &mut [u8], place: usize, take: &mut impl FnMut(&[u8]))
 
 /// Whether two words are equal or one slip apart.
 pub fn is_near(a: &str, b: &str) -> bool {
-    let (short, long) = if a.len() <= b.len() { (a.as_bytes(), b.as_bytes()) } else { (b.as_bytes(), a.as_bytes()) };
+    let (short, long) = if a.len() <= b.len() {
+        (a.as_bytes(), b.as_bytes())
+    } else {
+        (b.as_bytes(), a.as_bytes())
+    };
     let same = short.iter().zip(long).take_while(|(x, y)| x == y).count();
     let (short, long) = (&short[same..], &long[same..]);
     match long.len() - short.len() {
-        0 => short.len() < 2 || short[1..] == long[1..] || (short[0] == long[1] && short[1] == long[0] && short[2..] == long[2..]),
+        0 => {
+            short.len() < 2
+                || short[1..] == long[1..]
+                || (short[0] == long[1] && short[1] == long[0] && short[2..] == long[2..])
+        }
         1 => *short == long[1..],
         _ => false,
     }
@@ -77,11 +87,25 @@ mod tests {
 
     #[test]
     fn one_slip_is_near_and_two_are_not() {
-        for near in ["MICROSOFT", "MICROSFT", "MICROSOFTT", "MICROSOFR", "MICORSOFT", "ICROSOFT", "MICROSOF"] {
-            assert!(is_near("MICROSOFT", near) && is_near(near, "MICROSOFT"), "{near}");
+        for near in [
+            "MICROSOFT",
+            "MICROSFT",
+            "MICROSOFTT",
+            "MICROSOFR",
+            "MICORSOFT",
+            "ICROSOFT",
+            "MICROSOF",
+        ] {
+            assert!(
+                is_near("MICROSOFT", near) && is_near(near, "MICROSOFT"),
+                "{near}"
+            );
         }
         for far in ["MICRSFT", "MCIORSOFT", "MICROSOFTTT", "MACROSOFTS", "SOFT"] {
-            assert!(!is_near("MICROSOFT", far) && !is_near(far, "MICROSOFT"), "{far}");
+            assert!(
+                !is_near("MICROSOFT", far) && !is_near(far, "MICROSOFT"),
+                "{far}"
+            );
         }
     }
 
@@ -89,21 +113,36 @@ mod tests {
     fn variants_are_the_words_that_are_near() {
         let made = variants("ACMES");
         assert!(made.iter().all(|variant| is_near("ACMES", variant)) && !made.contains("ACMES"));
-        for variant in ["CMES", "ACME", "CAMES", "ACMEZ", "ACME5", "XACMES", "ACMESX"] {
+        for variant in [
+            "CMES", "ACME", "CAMES", "ACMEZ", "ACME5", "XACMES", "ACMESX",
+        ] {
             assert!(made.contains(variant), "{variant}");
         }
         assert!(variants("ACME").is_empty() && variants("ÄCMES").is_empty());
-        // Letters put in at six places, others in place of each, neighbours swapped (not counted where another slip makes the same), letters left out.
+        // Letters put in at six places, others in place of each, neighbours swapped (not counted
+        // where another slip makes the same), letters left out.
         let all = |length: usize| -> Vec<String> {
             let mut texts = vec![String::new()];
             for _ in 0..length {
-                texts = texts.iter().flat_map(|text| [b'A', b'B', b'C'].map(|letter| format!("{text}{}", char::from(letter)))).collect();
+                texts = texts
+                    .iter()
+                    .flat_map(|text| {
+                        [b'A', b'B', b'C'].map(|letter| format!("{text}{}", char::from(letter)))
+                    })
+                    .collect();
             }
             texts
         };
         for word in ["ABABC", "AAAAA"] {
-            let near: BTreeSet<String> = [4, 5, 6].into_iter().flat_map(all).filter(|text| text != word && is_near(word, text)).collect();
-            let made: BTreeSet<String> = variants(word).into_iter().filter(|text| text.bytes().all(|letter| b"ABC".contains(&letter))).collect();
+            let near: BTreeSet<String> = [4, 5, 6]
+                .into_iter()
+                .flat_map(all)
+                .filter(|text| text != word && is_near(word, text))
+                .collect();
+            let made: BTreeSet<String> = variants(word)
+                .into_iter()
+                .filter(|text| text.bytes().all(|letter| b"ABC".contains(&letter)))
+                .collect();
             assert_eq!(made, near, "{word}");
         }
         assert!(LETTERS.len() == 36);

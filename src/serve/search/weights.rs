@@ -18,19 +18,30 @@ pub struct Term<'a> {
     pub weight: f64,
     /// How many names have it.
     count: usize,
-    /// Of an unfinished word the names that have a word which begins so, and what is said of them; none of a word that is whole.
+    /// Of an unfinished word the names that have a word which begins so, and what is said of them;
+    /// none of a word that is whole.
     pub begun: Option<(Vec<u32>, Vec<u64>)>,
 }
 
 impl Term<'_> {
     /// The names that have the word.
     pub fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
-        self.begun.as_ref().map_or_else(|| names.with_word(self.word), |(numbers, says)| Posted { numbers, says })
+        self.begun.as_ref().map_or_else(
+            || names.with_word(self.word),
+            |(numbers, says)| Posted { numbers, says },
+        )
     }
 
     /// The same with the signs of it. Of an unfinished word any may be.
     pub fn word<'n>(&'n self, names: &'n Names) -> Word<'n> {
-        Word { posted: self.posted(names), signs: if self.begun.is_some() { Signs::default() } else { names.signs_of(self.word) } }
+        Word {
+            posted: self.posted(names),
+            signs: if self.begun.is_some() {
+                Signs::default()
+            } else {
+                names.signs_of(self.word)
+            },
+        }
     }
 
     /// Whether it says little of a name that has it.
@@ -39,7 +50,11 @@ impl Term<'_> {
     }
 
     pub fn is(&self, word: &str) -> bool {
-        if self.begun.is_some() { word.starts_with(self.word) } else { word == self.word }
+        if self.begun.is_some() {
+            word.starts_with(self.word)
+        } else {
+            word == self.word
+        }
     }
 }
 
@@ -63,19 +78,39 @@ impl<'a> Weighted<'a> {
         let all = names.len() as f64;
         let term = |word: &'a String| {
             // An initial begins too many words.
-            let begun = (unfinished == Some(word) && !is_initial(word)).then(|| names.with_word_begun(word));
-            let count = begun.as_ref().map_or_else(|| names.with_word(word).numbers.len(), |(numbers, _)| numbers.len());
-            let weight = if begun.is_none() && says_little(word) { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() };
-            Term { word, weight, count, begun }
+            let begun = (unfinished == Some(word) && !is_initial(word))
+                .then(|| names.with_word_begun(word));
+            let count = begun.as_ref().map_or_else(
+                || names.with_word(word).numbers.len(),
+                |(numbers, _)| numbers.len(),
+            );
+            let weight = if begun.is_none() && says_little(word) {
+                OTHER_WORD
+            } else {
+                (1.0 + all / count.max(1) as f64).ln()
+            };
+            Term {
+                word,
+                weight,
+                count,
+                begun,
+            }
         };
         let terms: Vec<Term<'a>> = words.iter().map(term).collect();
-        Self { total: terms.iter().map(|term| term.weight).sum(), terms }
+        Self {
+            total: terms.iter().map(|term| term.weight).sum(),
+            terms,
+        }
     }
 
     /// The words one of which every name with more than half of the weight has.
     pub fn selective(&self) -> Vec<&Term<'a>> {
         let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
-        sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| (a.count, a.word).cmp(&(b.count, b.word))));
+        sorted.sort_by(|a, b| {
+            b.weight
+                .total_cmp(&a.weight)
+                .then_with(|| (a.count, a.word).cmp(&(b.count, b.word)))
+        });
         let mut rest = self.total;
         let mut selective = Vec::new();
         for term in sorted {
@@ -93,7 +128,8 @@ impl<'a> Weighted<'a> {
         0.5 * self.total + 1e-9
     }
 
-    /// What each choice of the first words weighs together, added in their order; a bit for each word that is chosen.
+    /// What each choice of the first words weighs together, added in their order; a bit for each
+    /// word that is chosen.
     pub fn sums(&self, words: usize) -> Vec<f64> {
         let mut sums = vec![0.0];
         for term in &self.terms[..words] {
@@ -121,7 +157,10 @@ const KNOWN_SCORES: usize = 64;
 impl<'a> Scores<'a> {
     pub fn new(weighted: &'a Weighted<'a>) -> Self {
         // No name is as long.
-        Self { weighted, known: [(0, usize::MAX, None); KNOWN_SCORES] }
+        Self {
+            weighted,
+            known: [(0, usize::MAX, None); KNOWN_SCORES],
+        }
     }
 
     /// Of a name with some of the first words, a bit for each, and so many others.
@@ -131,8 +170,16 @@ impl<'a> Scores<'a> {
         if (known_words, known_others) == (words, others) {
             return score;
         }
-        let weights = self.weighted.terms.iter().enumerate().filter(|(word, _)| words >> word & 1 == 1).map(|(_, term)| term.weight);
-        let score = self.weighted.overlap(weights.fold(0.0, |sum, weight| sum + weight), others);
+        let weights = self
+            .weighted
+            .terms
+            .iter()
+            .enumerate()
+            .filter(|(word, _)| words >> word & 1 == 1)
+            .map(|(_, term)| term.weight);
+        let score = self
+            .weighted
+            .overlap(weights.fold(0.0, |sum, weight| sum + weight), others);
         self.known[place] = (words, others, score);
         score
     }

@@ -1,4 +1,5 @@
-//! Finds the registrant that a request names. One of whom only figures are published counts too, without a name.
+//! Finds the registrant that a request names. One of whom only figures are published counts too,
+//! without a name.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,9 +14,15 @@ use pubdata_core::ids::Cik;
 use crate::sec::tables::REGISTRANTS;
 
 /// A CIK as requests name it.
-pub const CIK: TextForm = TextForm { pattern: "^0{0,9}[1-9][0-9]{0,9}$", description: "a CIK such as `320193`" };
+pub const CIK: TextForm = TextForm {
+    pattern: "^0{0,9}[1-9][0-9]{0,9}$",
+    description: "a CIK such as `320193`",
+};
 /// A ticker as requests name it.
-pub const TICKER: TextForm = TextForm { pattern: "^[A-Za-z0-9./-]{1,16}$", description: "a ticker such as `AAPL`" };
+pub const TICKER: TextForm = TextForm {
+    pattern: "^[A-Za-z0-9./-]{1,16}$",
+    description: "a ticker such as `AAPL`",
+};
 
 /// The registrant that a path names.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +45,10 @@ pub struct CompanyName<'a> {
 
 impl<'a> CompanyName<'a> {
     pub fn of(cik: Cik, name: Option<&'a str>) -> Self {
-        Self { cik: cik.to_string(), name }
+        Self {
+            cik: cik.to_string(),
+            name,
+        }
     }
 }
 
@@ -47,8 +57,13 @@ impl<'a> CompanyName<'a> {
 /// # Errors
 /// `invalid_parameter`, naming the field.
 pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
-    let hint = if text.bytes().any(|byte| byte.is_ascii_alphabetic()) { "; /v1/sec/companies/search finds it by `ticker` or `name`" } else { "" };
-    text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, field, format!("{error}{hint}")))
+    let hint = if text.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+        "; /v1/sec/companies/search finds it by `ticker` or `name`"
+    } else {
+        ""
+    };
+    text.parse()
+        .map_err(|error| Problem::of_field(Code::InvalidParameter, field, format!("{error}{hint}")))
 }
 
 impl<'a> Company<'a> {
@@ -60,7 +75,8 @@ impl<'a> Company<'a> {
     /// Finds the registrant of the path's `{cik}`.
     ///
     /// # Errors
-    /// `invalid_parameter`, when it is no CIK; `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has none.
+    /// `invalid_parameter`, when it is no CIK; `not_found`, when there is no such registrant;
+    /// `coverage_unavailable`, when the release has none.
     pub async fn of_path(call: &'a Call<'_>) -> Result<Self> {
         let cik = cik_of(call.path_value("cik"), "cik")?;
         Self::find(call, cik, "cik").await
@@ -69,16 +85,32 @@ impl<'a> Company<'a> {
     /// Finds a registrant.
     ///
     /// # Errors
-    /// `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has none at all.
+    /// `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has
+    /// none at all.
     pub async fn find(call: &'a Call<'_>, cik: Cik, field: &str) -> Result<Self> {
         let sec = SecTables::of(call.release);
-        let row = sec.registrants.as_ref().and_then(|registrants| registrants.find(cik));
+        let row = sec
+            .registrants
+            .as_ref()
+            .and_then(|registrants| registrants.find(cik));
         if let Some((registrants, row)) = sec.registrants.as_ref().zip(row) {
-            return Ok(Self { cik, name: registrants.name(row), row: Some(row) });
+            return Ok(Self {
+                cik,
+                name: registrants.name(row),
+                row: Some(row),
+            });
         }
-        let has_values = sec.values.about(call.reader(), cik).await?.is_some_and(|bucket| bucket.table.runs(cik).next().is_some());
+        let has_values = sec
+            .values
+            .about(call.reader(), cik)
+            .await?
+            .is_some_and(|bucket| bucket.table.runs(cik).next().is_some());
         if has_values {
-            return Ok(Self { cik, name: None, row: None });
+            return Ok(Self {
+                cik,
+                name: None,
+                row: None,
+            });
         }
         if sec.registrants.is_none() && sec.values.is_empty() {
             return Err(not_published(REGISTRANTS));
@@ -86,7 +118,9 @@ impl<'a> Company<'a> {
         Err(Problem::of_field(
             Code::NotFound,
             field,
-            format!("no registrant with the CIK {cik} is published; /v1/sec/companies/search finds those that are, by name or ticker"),
+            format!(
+                "no registrant with the CIK {cik} is published; /v1/sec/companies/search finds those that are, by name or ticker"
+            ),
         ))
     }
 }

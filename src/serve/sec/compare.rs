@@ -1,4 +1,5 @@
-//! Answers `GET financials/compare`: one metric of several registrants, lined up by their own fiscal periods.
+//! Answers `GET financials/compare`: one metric of several registrants, lined up by their own
+//! fiscal periods.
 
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
@@ -28,7 +29,10 @@ use crate::sec::figure::{Figure, NOT_IN_SPAN, Series, Wanted, reason_of_period};
 use crate::sec::financial_value::{PeriodFigure, Source};
 use crate::sec::financials::{describe, read};
 use crate::sec::owners::Owned;
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span, add_instant_notice};
+use crate::sec::periods::{
+    ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span,
+    add_instant_notice,
+};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
 use pubdata_core::ids::Cik;
@@ -116,7 +120,8 @@ struct Side<'a> {
     company: Company<'a>,
     bucket: Option<Bucket<'a, Owned<ValueTable>>>,
     series: Series,
-    /// Figures by fiscal period; several where a quarter has a figure of its own and one from the year's first day.
+    /// Figures by fiscal period; several where a quarter has a figure of its own and one from the
+    /// year's first day.
     by_period: BTreeMap<Period, Vec<Figure>>,
 }
 
@@ -126,14 +131,31 @@ type Period = (i32, String);
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let metric = query.metric;
-    let (from, to) = fiscal_years(query.fiscal_year, (query.fiscal_year_from, query.fiscal_year_to))?;
+    let (from, to) = fiscal_years(
+        query.fiscal_year,
+        (query.fiscal_year_from, query.fiscal_year_to),
+    )?;
     let period = query.period.unwrap_or(ANNUAL);
     // All are read, so that a figure of the other span is not taken for a missing one.
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: query.known_at.map(since_epoch), span: None };
+    let wanted = Wanted {
+        period,
+        fiscal_year_from: from,
+        fiscal_year_to: to,
+        known_at: query.known_at.map(since_epoch),
+        span: None,
+    };
     let span = Span::of(query.span, period)?;
     let companies = companies(call, &query).await?;
-    let sides = try_join_all(companies.into_iter().map(|company| Side::read(call, company, metric, wanted))).await?;
-    let mut periods: Vec<&Period> = sides.iter().flat_map(|side| side.by_period.keys()).collect();
+    let sides = try_join_all(
+        companies
+            .into_iter()
+            .map(|company| Side::read(call, company, metric, wanted)),
+    )
+    .await?;
+    let mut periods: Vec<&Period> = sides
+        .iter()
+        .flat_map(|side| side.by_period.keys())
+        .collect();
     periods.sort();
     periods.dedup();
     let unit = unit_of(call.contracts(), metric);
@@ -143,19 +165,43 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut shown = Vec::with_capacity(periods.len());
     for period in periods {
         let chosen = line_up(&sides, period, span);
-        starts.extend(sides.iter().zip(&chosen).filter_map(|(side, figure)| side.period_start((*figure)?)));
-        let spans: Vec<bool> = sides.iter().zip(&chosen).filter_map(|(side, figure)| Some(side.is_ytd((*figure)?))).collect();
+        starts.extend(
+            sides
+                .iter()
+                .zip(&chosen)
+                .filter_map(|(side, figure)| side.period_start((*figure)?)),
+        );
+        let spans: Vec<bool> = sides
+            .iter()
+            .zip(&chosen)
+            .filter_map(|(side, figure)| Some(side.is_ytd((*figure)?)))
+            .collect();
         is_mixed |= spans.windows(2).any(|pair| pair[0] != pair[1]);
         let (fiscal_year, fiscal_period) = (period.0, period.1.as_str());
         let mut values = Vec::with_capacity(sides.len());
         for ((side, source), figure) in sides.iter().zip(&sources).zip(chosen) {
             let (figure, provenance) = match source.as_ref().zip(figure) {
                 Some((source, figure)) => (source.figure(figure), Some(source.provenance(figure))),
-                None => (PeriodFigure::absent((metric, unit), (fiscal_year, fiscal_period), side.reason(metric, wanted, period)), None),
+                None => (
+                    PeriodFigure::absent(
+                        (metric, unit),
+                        (fiscal_year, fiscal_period),
+                        side.reason(metric, wanted, period),
+                    ),
+                    None,
+                ),
             };
-            values.push(ComparedValue { company: side.company.shown(), figure, provenance });
+            values.push(ComparedValue {
+                company: side.company.shown(),
+                figure,
+                provenance,
+            });
         }
-        shown.push(ComparedPeriod { fiscal_year, fiscal_period, values });
+        shown.push(ComparedPeriod {
+            fiscal_year,
+            fiscal_period,
+            values,
+        });
     }
     json.value(&FinancialComparison {
         asked: AskedMetric::of(call, metric, period, query.span),
@@ -177,97 +223,211 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// The registrants that a request names, in its order.
 async fn companies<'a>(call: &'a Call<'_>, query: &Parameters<'_>) -> Result<Vec<Company<'a>>> {
     let (field, ciks) = match (query.ciks.as_slice(), query.tickers.as_slice()) {
-        ([], []) => return Err(Problem::of_field(Code::MissingParameter, "ciks", "give `ciks` or `tickers`")),
-        (texts, []) => ("ciks", texts.iter().map(|text| cik_of(text, "ciks")).collect::<Result<Vec<Cik>>>()?),
+        ([], []) => {
+            return Err(Problem::of_field(
+                Code::MissingParameter,
+                "ciks",
+                "give `ciks` or `tickers`",
+            ));
+        }
+        (texts, []) => (
+            "ciks",
+            texts
+                .iter()
+                .map(|text| cik_of(text, "ciks"))
+                .collect::<Result<Vec<Cik>>>()?,
+        ),
         ([], tickers) => ("tickers", of_tickers(call, tickers)?),
-        _ => return Err(Problem::of_field(Code::InvalidParameter, "tickers", "give `ciks` or `tickers`, not both")),
+        _ => {
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "tickers",
+                "give `ciks` or `tickers`, not both",
+            ));
+        }
     };
-    if let Some(twice) = ciks.iter().enumerate().find(|(index, cik)| ciks[..*index].contains(cik)).map(|(_, cik)| cik) {
-        return Err(Problem::of_field(Code::InvalidParameter, field, format!("{twice} is listed twice")));
+    if let Some(twice) = ciks
+        .iter()
+        .enumerate()
+        .find(|(index, cik)| ciks[..*index].contains(cik))
+        .map(|(_, cik)| cik)
+    {
+        return Err(Problem::of_field(
+            Code::InvalidParameter,
+            field,
+            format!("{twice} is listed twice"),
+        ));
     }
     if !COMPANIES.contains(&ciks.len()) {
         return Err(Problem::of_field(
             Code::InvalidParameter,
             field,
-            format!("a comparison takes {} to {} companies, got {}", COMPANIES.start(), COMPANIES.end(), ciks.len()),
+            format!(
+                "a comparison takes {} to {} companies, got {}",
+                COMPANIES.start(),
+                COMPANIES.end(),
+                ciks.len()
+            ),
         ));
     }
     try_join_all(ciks.into_iter().map(|cik| Company::find(call, cik, field))).await
 }
 
 fn of_tickers(call: &Call<'_>, tickers: &[&str]) -> Result<Vec<Cik>> {
-    let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
+    let registrants = SecTables::of(call.release)
+        .registrants
+        .as_ref()
+        .ok_or_else(|| not_published(REGISTRANTS))?;
     let mut ciks = Vec::new();
     for ticker in tickers {
         let before = ciks.len();
-        ciks.extend(registrants.with_ticker(ticker).map(|row| registrants.cik(row)));
+        ciks.extend(
+            registrants
+                .with_ticker(ticker)
+                .map(|row| registrants.cik(row)),
+        );
         if ciks.len() == before {
-            return Err(Problem::of_field(Code::NotFound, "tickers", format!("no registrant has the ticker `{ticker}` today")));
+            return Err(Problem::of_field(
+                Code::NotFound,
+                "tickers",
+                format!("no registrant has the ticker `{ticker}` today"),
+            ));
         }
     }
     Ok(ciks)
 }
 
 impl<'a> Side<'a> {
-    async fn read(call: &'a Call<'_>, company: Company<'a>, metric: &str, wanted: Wanted<'_>) -> Result<Self> {
-        let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
-        let series = read(call, bucket.as_ref(), company.cik, &[metric], wanted).pop().expect("one series for one metric");
+    async fn read(
+        call: &'a Call<'_>,
+        company: Company<'a>,
+        metric: &str,
+        wanted: Wanted<'_>,
+    ) -> Result<Self> {
+        let bucket = SecTables::of(call.release)
+            .values
+            .about(call.reader(), company.cik)
+            .await?;
+        let series = read(call, bucket.as_ref(), company.cik, &[metric], wanted)
+            .pop()
+            .expect("one series for one metric");
         let mut by_period: BTreeMap<Period, Vec<Figure>> = BTreeMap::new();
         for figure in bucket.iter().flat_map(|_| &series.figures) {
-            let Some(table) = bucket.as_ref().map(|bucket| &bucket.table) else { continue };
+            let Some(table) = bucket.as_ref().map(|bucket| &bucket.table) else {
+                continue;
+            };
             let row = figure.latest();
-            if let Some((fiscal_year, fiscal_period)) = cell(&table.fiscal_year, row).zip(table.fiscal_period.get(row)) {
-                by_period.entry((fiscal_year, fiscal_period.to_owned())).or_default().push(figure.clone());
+            if let Some((fiscal_year, fiscal_period)) =
+                cell(&table.fiscal_year, row).zip(table.fiscal_period.get(row))
+            {
+                by_period
+                    .entry((fiscal_year, fiscal_period.to_owned()))
+                    .or_default()
+                    .push(figure.clone());
             }
         }
-        Ok(Self { company, bucket, series, by_period })
+        Ok(Self {
+            company,
+            bucket,
+            series,
+            by_period,
+        })
     }
 
     fn is_ytd(&self, figure: &Figure) -> bool {
-        self.bucket.as_ref().is_some_and(|bucket| bucket.table.is_ytd.value(figure.latest()))
+        self.bucket
+            .as_ref()
+            .is_some_and(|bucket| bucket.table.is_ytd.value(figure.latest()))
     }
 
     /// First day of a figure's period; none of none for a balance.
     fn period_start(&self, figure: &Figure) -> Option<Option<i32>> {
-        self.bucket.as_ref().map(|bucket| figure.period_start(&bucket.table))
+        self.bucket
+            .as_ref()
+            .map(|bucket| figure.period_start(&bucket.table))
     }
 
     /// The newest figure of a period with one span.
     fn figure(&self, period: &Period, span: Span) -> Option<&Figure> {
         let table = &self.bucket.as_ref()?.table;
-        // Figures are sorted by the period's end: after a change of the fiscal year two periods may have one label.
-        self.by_period.get(period)?.iter().rfind(|figure| figure.has_span(table, span))
+        // Figures are sorted by the period's end: after a change of the fiscal year two periods may
+        // have one label.
+        self.by_period
+            .get(period)?
+            .iter()
+            .rfind(|figure| figure.has_span(table, span))
     }
 
     fn source<'b>(&'b self, call: &'b Call<'_>) -> Option<Source<'b>> {
-        self.bucket.as_ref().map(|bucket| Source::of(call, self.company.cik, bucket))
+        self.bucket
+            .as_ref()
+            .map(|bucket| Source::of(call, self.company.cik, bucket))
     }
 
     fn shown(&self) -> ComparedCompany<'_> {
-        let null_reason = self.series.null_reason.as_deref().filter(|_| self.by_period.is_empty());
-        ComparedCompany { company: self.company.shown(), null_reason }
+        let null_reason = self
+            .series
+            .null_reason
+            .as_deref()
+            .filter(|_| self.by_period.is_empty());
+        ComparedCompany {
+            company: self.company.shown(),
+            null_reason,
+        }
     }
 
     /// Why the registrant has no figure of a period.
     fn reason(&self, metric: &str, wanted: Wanted<'_>, period: &Period) -> &str {
         let table = self.bucket.as_ref().map(|bucket| &bucket.table);
-        let of_period = table.and_then(|table| reason_of_period(table, self.company.cik, metric, wanted, (period.0, &period.1)));
+        let of_period = table.and_then(|table| {
+            reason_of_period(
+                table,
+                self.company.cik,
+                metric,
+                wanted,
+                (period.0, &period.1),
+            )
+        });
         if self.by_period.contains_key(period) {
             return NOT_IN_SPAN;
         }
-        let of_series = if self.by_period.is_empty() { self.series.null_reason.as_deref() } else { None };
+        let of_series = if self.by_period.is_empty() {
+            self.series.null_reason.as_deref()
+        } else {
+            None
+        };
         of_period.or(of_series).unwrap_or(NO_PERIOD)
     }
 }
 
-/// Chooses each registrant's figure of a period: the one with the span asked for. Without one, that of the quarter alone when all that have the
-/// period report it so, else of the year to date when all report that, else whatever there is.
-fn line_up<'a>(sides: &'a [Side<'_>], period: &Period, span: Option<Span>) -> Vec<Option<&'a Figure>> {
+/// Chooses each registrant's figure of a period: the one with the span asked for. Without one, that
+/// of the quarter alone when all that have the period report it so, else of the year to date when
+/// all report that, else whatever there is.
+fn line_up<'a>(
+    sides: &'a [Side<'_>],
+    period: &Period,
+    span: Option<Span>,
+) -> Vec<Option<&'a Figure>> {
     if let Some(span) = span {
         return sides.iter().map(|side| side.figure(period, span)).collect();
     }
-    let all_have = |span: Span| sides.iter().filter(|side| side.by_period.contains_key(period)).all(|side| side.figure(period, span).is_some());
+    let all_have = |span: Span| {
+        sides
+            .iter()
+            .filter(|side| side.by_period.contains_key(period))
+            .all(|side| side.figure(period, span).is_some())
+    };
     let is_ytd = !all_have(Span::Quarter) && all_have(Span::YearToDate);
-    let (first, other) = if is_ytd { (Span::YearToDate, Span::Quarter) } else { (Span::Quarter, Span::YearToDate) };
-    sides.iter().map(|side| side.figure(period, first).or_else(|| side.figure(period, other))).collect()
+    let (first, other) = if is_ytd {
+        (Span::YearToDate, Span::Quarter)
+    } else {
+        (Span::Quarter, Span::YearToDate)
+    };
+    sides
+        .iter()
+        .map(|side| {
+            side.figure(period, first)
+                .or_else(|| side.figure(period, other))
+        })
+        .collect()
 }

@@ -1,27 +1,42 @@
-//! Names as EDGAR conforms them: what it adds to tell registrants of one name apart, and what it shortens.
+//! Names as EDGAR conforms them: what it adds to tell registrants of one name apart, and what it
+//! shortens.
 
 use pubdata_core::canonical::name::is_legal_form;
 
-/// A registrant's name as anyone would write it: without the tag behind it, and `TR` written out. The same for what is published and for what is asked.
+/// A registrant's name as anyone would write it: without the tag behind it, and `TR` written out.
+/// The same for what is published and for what is asked.
 pub fn spelled_out(name: &str) -> String {
     let name = without_tag(name).trim_end();
     match name.len().checked_sub(3).and_then(|at| name.get(at..)) {
-        Some(last) if last.eq_ignore_ascii_case(" tr") => format!("{}RUST", &name[..name.len() - 1]),
+        Some(last) if last.eq_ignore_ascii_case(" tr") => {
+            format!("{}RUST", &name[..name.len() - 1])
+        }
         _ => name.to_owned(),
     }
 }
 
-/// Cuts off the tag that tells registrants of one name apart: `BANK OF AMERICA CORP /DE/`, `ALLSTATE CORP \DE\`, `PENNEY J C CO INC/DE`.
+/// Cuts off the tag that tells registrants of one name apart: `BANK OF AMERICA CORP /DE/`,
+/// `ALLSTATE CORP \DE\`, `PENNEY J C CO INC/DE`.
 fn without_tag(name: &str) -> &str {
     let is_slash = |character: char| matches!(character, '/' | '\\');
     let trimmed = name.trim_end();
     let inner = trimmed.strip_suffix(is_slash).unwrap_or(trimmed);
-    let Some((before, tag)) = inner.rsplit_once(is_slash) else { return inner };
+    let Some((before, tag)) = inner.rsplit_once(is_slash) else {
+        return inner;
+    };
     let is_word = !tag.is_empty() && tag.chars().all(|character| character.is_ascii_alphabetic());
     let is_closed = inner.len() < trimmed.len();
-    let follows_form =
-        || before.split(|character: char| !character.is_ascii_alphanumeric()).next_back().is_some_and(|word| is_legal_form(&word.to_ascii_uppercase()));
-    if is_word && (is_closed && tag.len() <= 5 || tag.len() <= 3 && follows_form()) { before } else { inner }
+    let follows_form = || {
+        before
+            .split(|character: char| !character.is_ascii_alphanumeric())
+            .next_back()
+            .is_some_and(|word| is_legal_form(&word.to_ascii_uppercase()))
+    };
+    if is_word && (is_closed && tag.len() <= 5 || tag.len() <= 3 && follows_form()) {
+        before
+    } else {
+        inner
+    }
 }
 
 #[cfg(test)]

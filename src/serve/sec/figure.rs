@@ -1,5 +1,5 @@
-//! What a series says of one period, by the time a caller asks about: which report counts, what was reported first, and whether a later
-//! filing restated it.
+//! What a series says of one period, by the time a caller asks about: which report counts, what was
+//! reported first, and whether a later filing restated it.
 
 use std::ops::Range;
 
@@ -28,15 +28,24 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Reads the rows of one period. With `known_at` only what had been filed by that day counts; none when nothing had.
+    /// Reads the rows of one period. With `known_at` only what had been filed by that day counts;
+    /// none when nothing had.
     pub fn read(table: &ValueTable, rows: Range<usize>, known_at: Option<i32>) -> Option<Self> {
-        let is_known = |row: usize| !table.value.is_null(row) && known_at.is_none_or(|day| table.filed_date.value(row) <= day);
+        let is_known = |row: usize| {
+            !table.value.is_null(row)
+                && known_at.is_none_or(|day| table.filed_date.value(row) <= day)
+        };
         // Reports are sorted by the time they were filed.
         let known = rows.clone().take_while(|row| is_known(*row)).count();
         let change = |row: usize| table.change.get(row);
-        let versions = Versions::new(rows.start..rows.start + known, change, |row| table.supersedes.value(row))?;
+        let versions = Versions::new(rows.start..rows.start + known, change, |row| {
+            table.supersedes.value(row)
+        })?;
         Some(Self {
-            restatement_kind: table.is_restated.value(versions.latest()).then(|| versions.restatement_kind(change)),
+            restatement_kind: table
+                .is_restated
+                .value(versions.latest())
+                .then(|| versions.restatement_kind(change)),
             is_concept_changed: versions.is_concept_changed(change),
             versions,
         })
@@ -55,30 +64,58 @@ impl Figure {
     /// Whether the figure has a span.
     pub fn has_span(&self, table: &ValueTable, span: Span) -> bool {
         let row = self.latest();
-        span.matches(table.is_ytd.value(row), table.fiscal_period.get(row), self.period_start(table))
+        span.matches(
+            table.is_ytd.value(row),
+            table.fiscal_period.get(row),
+            self.period_start(table),
+        )
     }
 
-    /// What reports state of the period's days, where they state its end differently: each statement once, with the report that made it first.
+    /// What reports state of the period's days, where they state its end differently: each
+    /// statement once, with the report that made it first.
     pub fn stated_periods(&self, table: &ValueTable) -> Vec<StatedPeriod> {
         let mut stated: Vec<StatedPeriod> = Vec::new();
         for &row in self.versions.rows() {
             let (start, end) = stated_period(table, row);
-            if stated.iter().all(|seen| (seen.start, seen.end) != (start, end)) {
-                stated.push(StatedPeriod { start, end, accession_number: table.accession_number.get(row).unwrap_or_default().to_owned() });
+            if stated
+                .iter()
+                .all(|seen| (seen.start, seen.end) != (start, end))
+            {
+                stated.push(StatedPeriod {
+                    start,
+                    end,
+                    accession_number: table
+                        .accession_number
+                        .get(row)
+                        .unwrap_or_default()
+                        .to_owned(),
+                });
             }
         }
         let has_other_end = stated.iter().any(|other| other.end != stated[0].end);
         if has_other_end { stated } else { Vec::new() }
     }
 
-    /// Other figures of the same period: those that the report itself states under other concepts of the metric, and those of another scope that
-    /// other reports state.
+    /// Other figures of the same period: those that the report itself states under other concepts
+    /// of the metric, and those of another scope that other reports state.
     pub fn conflicts(&self, table: &ValueTable) -> Vec<String> {
-        let mut conflicts: Vec<String> = table.conflicts.at(self.latest()).map(str::to_owned).collect();
+        let mut conflicts: Vec<String> = table
+            .conflicts
+            .at(self.latest())
+            .map(str::to_owned)
+            .collect();
         for &row in self.versions.beside() {
             let scale = table.value.scale();
-            let value = Decimal128Type::format_decimal(table.value.value(row), table.value.precision(), scale);
-            let value = if scale > 0 { value.trim_end_matches('0').trim_end_matches('.') } else { &value };
+            let value = Decimal128Type::format_decimal(
+                table.value.value(row),
+                table.value.precision(),
+                scale,
+            );
+            let value = if scale > 0 {
+                value.trim_end_matches('0').trim_end_matches('.')
+            } else {
+                &value
+            };
             let conflict = format!("{}={value}", table.concept.get(row).unwrap_or_default());
             let is_other = table.value.value(row) != table.value.value(self.latest());
             if is_other && !conflicts.contains(&conflict) {
@@ -96,8 +133,13 @@ pub fn is_amendment(form: &str) -> bool {
 
 /// First and last day of a row's period as its report states them.
 pub fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32>) {
-    let stated = |reported: &Date32Array, period: &Date32Array| cell(reported, row).or_else(|| cell(period, row));
-    (stated(&table.reported_start, &table.period_start), stated(&table.reported_end, &table.period_end))
+    let stated = |reported: &Date32Array, period: &Date32Array| {
+        cell(reported, row).or_else(|| cell(period, row))
+    };
+    (
+        stated(&table.reported_start, &table.period_start),
+        stated(&table.reported_end, &table.period_end),
+    )
 }
 
 /// A registrant's series of one metric: figures by period, or why there are none.
@@ -105,37 +147,68 @@ pub fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32
 pub struct Series {
     pub figures: Vec<Figure>,
     pub null_reason: Option<String>,
-    /// Other concepts of the line that the company tags, with the figure of the newest period; where that is the reason.
+    /// Other concepts of the line that the company tags, with the figure of the newest period;
+    /// where that is the reason.
     pub other_concepts: Vec<String>,
 }
 
-/// Why a registrant has no figure of one fiscal period of a series: its report was filed and the archive lacks its figures. None where that is not
-/// known of any report filed by the day asked about.
-pub fn reason_of_period<'a>(table: &'a Owned<ValueTable>, cik: Cik, metric: &str, wanted: Wanted<'_>, period: (i32, &str)) -> Option<&'a str> {
+/// Why a registrant has no figure of one fiscal period of a series: its report was filed and the
+/// archive lacks its figures. None where that is not known of any report filed by the day asked
+/// about.
+pub fn reason_of_period<'a>(
+    table: &'a Owned<ValueTable>,
+    cik: Cik,
+    metric: &str,
+    wanted: Wanted<'_>,
+    period: (i32, &str),
+) -> Option<&'a str> {
     let mut runs = table.runs(cik);
-    let run = runs.find(|run| table.metric.at(run.start) == metric && table.series.at(run.start) == wanted.period)?;
+    let run = runs.find(|run| {
+        table.metric.at(run.start) == metric && table.series.at(run.start) == wanted.period
+    })?;
     let is_period = |row: &usize| {
         table.value.is_null(*row)
-            && (cell(&table.fiscal_year, *row), table.fiscal_period.get(*row)) == (Some(period.0), Some(period.1))
-            && wanted.known_at.is_none_or(|day| table.filed_date.value(*row) <= day)
+            && (
+                cell(&table.fiscal_year, *row),
+                table.fiscal_period.get(*row),
+            ) == (Some(period.0), Some(period.1))
+            && wanted
+                .known_at
+                .is_none_or(|day| table.filed_date.value(*row) <= day)
     };
-    run.clone().find(is_period).and_then(|row| table.null_reason.get(row))
+    run.clone()
+        .find(is_period)
+        .and_then(|row| table.null_reason.get(row))
 }
 
-/// The reports of a series that were filed and whose figures the archive lacks, as `10-Q of 2025-07-31 for 2025-06-30`.
-pub fn reports_not_in_archive(table: &Owned<ValueTable>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<String> {
-    let runs = table.runs(cik).filter(|run| metrics.contains(&table.metric.at(run.start)) && table.series.at(run.start) == wanted.period);
+/// The reports of a series that were filed and whose figures the archive lacks, as `10-Q of
+/// 2025-07-31 for 2025-06-30`.
+pub fn reports_not_in_archive(
+    table: &Owned<ValueTable>,
+    cik: Cik,
+    metrics: &[&str],
+    wanted: Wanted<'_>,
+) -> Vec<String> {
+    let runs = table.runs(cik).filter(|run| {
+        metrics.contains(&table.metric.at(run.start)) && table.series.at(run.start) == wanted.period
+    });
     let is_missing = |row: &usize| {
         let year = || table.fiscal_year.value(*row);
         table.value.is_null(*row)
             && !table.filed_date.is_null(*row)
-            && wanted.known_at.is_none_or(|day| table.filed_date.value(*row) <= day)
+            && wanted
+                .known_at
+                .is_none_or(|day| table.filed_date.value(*row) <= day)
             && wanted.fiscal_year_from.is_none_or(|from| from <= year())
             && wanted.fiscal_year_to.is_none_or(|to| year() <= to)
     };
     let text = |row: usize| {
-        let [filed, end] = [&table.filed_date, &table.period_end].map(|dates| days::date(dates.value(row)));
-        format!("{} of {filed} for {end}", table.form.get(row).unwrap_or_default())
+        let [filed, end] =
+            [&table.filed_date, &table.period_end].map(|dates| days::date(dates.value(row)));
+        format!(
+            "{} of {filed} for {end}",
+            table.form.get(row).unwrap_or_default()
+        )
     };
     runs.flatten().filter(is_missing).map(text).collect()
 }
@@ -153,10 +226,20 @@ pub struct Wanted<'a> {
 }
 
 /// Reads the series of the metrics, in their order, by period.
-pub fn series(table: &Owned<ValueTable>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
+pub fn series(
+    table: &Owned<ValueTable>,
+    cik: Cik,
+    metrics: &[&str],
+    wanted: Wanted<'_>,
+) -> Vec<Series> {
     let mut found: Vec<Series> = metrics.iter().map(|_| Series::default()).collect();
     for run in table.runs(cik) {
-        let Some(index) = metrics.iter().position(|metric| *metric == table.metric.at(run.start)) else { continue };
+        let Some(index) = metrics
+            .iter()
+            .position(|metric| *metric == table.metric.at(run.start))
+        else {
+            continue;
+        };
         if table.series.at(run.start) != wanted.period {
             continue;
         }
@@ -168,14 +251,27 @@ pub fn series(table: &Owned<ValueTable>, cik: Cik, metrics: &[&str], wanted: Wan
         }
         let in_range = |row: usize| {
             let year = cell(&table.fiscal_year, row);
-            wanted.fiscal_year_from.is_none_or(|from| year.is_some_and(|year| from <= year))
-                && wanted.fiscal_year_to.is_none_or(|to| year.is_some_and(|year| year <= to))
+            wanted
+                .fiscal_year_from
+                .is_none_or(|from| year.is_some_and(|year| from <= year))
+                && wanted
+                    .fiscal_year_to
+                    .is_none_or(|to| year.is_some_and(|year| year <= to))
         };
-        let known: Vec<Figure> = table.periods(run).filter_map(|rows| Figure::read(table, rows, wanted.known_at)).collect();
+        let known: Vec<Figure> = table
+            .periods(run)
+            .filter_map(|rows| Figure::read(table, rows, wanted.known_at))
+            .collect();
         let is_unknown = known.is_empty();
-        let of_years: Vec<Figure> = known.into_iter().filter(|figure| in_range(figure.latest())).collect();
+        let of_years: Vec<Figure> = known
+            .into_iter()
+            .filter(|figure| in_range(figure.latest()))
+            .collect();
         let is_out_of_range = of_years.is_empty();
-        series.figures = of_years.into_iter().filter(|figure| wanted.span.is_none_or(|span| figure.has_span(table, span))).collect();
+        series.figures = of_years
+            .into_iter()
+            .filter(|figure| wanted.span.is_none_or(|span| figure.has_span(table, span)))
+            .collect();
         if series.figures.is_empty() && has_values {
             let reason = if is_unknown {
                 "not_known_yet"

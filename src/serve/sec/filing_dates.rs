@@ -1,5 +1,5 @@
-//! All filings of a release by date, newest first: eight bytes for each row of `sec.filing`, because there are tens of millions. Made when
-//! it is first asked for.
+//! All filings of a release by date, newest first: eight bytes for each row of `sec.filing`,
+//! because there are tens of millions. Made when it is first asked for.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -55,11 +55,18 @@ impl LazyDates {
     ///
     /// # Errors
     /// `Store`, when a part cannot be read; the next request tries again.
-    pub async fn get(&self, reader: PartReader<'_>, of_buckets: impl Iterator<Item = (&str, &Part)>) -> Result<Arc<FilingDates>> {
+    pub async fn get(
+        &self,
+        reader: PartReader<'_>,
+        of_buckets: impl Iterator<Item = (&str, &Part)>,
+    ) -> Result<Arc<FilingDates>> {
         let make = || {
-            let mut wanted: Vec<(String, Part)> = of_buckets.map(|(bucket, part)| (bucket.to_owned(), part.clone())).collect();
+            let mut wanted: Vec<(String, Part)> = of_buckets
+                .map(|(bucket, part)| (bucket.to_owned(), part.clone()))
+                .collect();
             wanted.sort_by(|a, b| a.0.cmp(&b.0));
-            let (parts, release_id) = (reader.cache().clone(), reader.manifest().release_id.clone());
+            let (parts, release_id) =
+                (reader.cache().clone(), reader.manifest().release_id.clone());
             async move { FilingDates::read(&parts, &release_id, wanted).await }
         };
         self.0.get(make).await
@@ -81,7 +88,9 @@ impl CachedPart for Dated {
         let texts = table.texts("accession_number")?;
         let number = |row: usize| {
             let number: std::result::Result<AccessionNumber, _> = texts.at(row).parse();
-            number.map(AccessionNumber::number).map_err(|error| Error::store(format!("{path}: row {row}: {error}")))
+            number
+                .map(AccessionNumber::number)
+                .map_err(|error| Error::store(format!("{path}: row {row}: {error}")))
         };
         Ok(Self {
             accession_numbers: (0..texts.len()).map(number).collect::<Result<_>>()?,
@@ -105,10 +114,17 @@ struct Entry {
 }
 
 impl FilingDates {
-    async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: Vec<(String, Part)>) -> Result<Arc<Self>> {
+    async fn read(
+        parts: &PartCache,
+        release_id: &ReleaseId,
+        wanted: Vec<(String, Part)>,
+    ) -> Result<Arc<Self>> {
         let (mut made, mut by_day) = (Self::default(), BTreeMap::new());
         // Futures do nothing until they are asked; a list of them is a cheap list of things to do.
-        let reads: Vec<_> = wanted.iter().map(|(_, part)| parts.read::<Dated>(release_id, part)).collect();
+        let reads: Vec<_> = wanted
+            .iter()
+            .map(|(_, part)| parts.read::<Dated>(release_id, part))
+            .collect();
         let mut reading = stream::iter(reads).buffered(READING);
         while let Some(part) = reading.try_next().await? {
             made.add(&part, &mut by_day)?;
@@ -116,19 +132,33 @@ impl FilingDates {
         drop(reading);
         made.buckets = wanted.into_iter().map(|(bucket, _)| bucket).collect();
         let sorting = tokio::task::spawn_blocking(move || made.sorted(by_day));
-        sorting.await.map(Arc::new).map_err(|error| Error::store(format!("indexing filings by date failed: {error}")))
+        sorting
+            .await
+            .map(Arc::new)
+            .map_err(|error| Error::store(format!("indexing filings by date failed: {error}")))
     }
 
     /// Adds the next bucket.
     fn add(&mut self, part: &Dated, by_day: &mut BTreeMap<i32, Vec<Entry>>) -> Result<()> {
         let too_many = || Error::store("more buckets or rows of filings than the index can number");
-        let bucket = u16::try_from(self.buckets.len()).ok().filter(|bucket| *bucket < SAME_FILING).ok_or_else(too_many)?;
+        let bucket = u16::try_from(self.buckets.len())
+            .ok()
+            .filter(|bucket| *bucket < SAME_FILING)
+            .ok_or_else(too_many)?;
         // The names come later; until then the list counts.
         self.buckets.push(String::new());
         for (row, &accession_number) in part.accession_numbers.iter().enumerate() {
             let form = self.forms.number(part.forms.get(row))?;
-            let entry = Entry { accession_number, bucket, form, row: u32::try_from(row).map_err(|_| too_many())? };
-            by_day.entry(part.filed_dates.value(row)).or_default().push(entry);
+            let entry = Entry {
+                accession_number,
+                bucket,
+                form,
+                row: u32::try_from(row).map_err(|_| too_many())?,
+            };
+            by_day
+                .entry(part.filed_dates.value(row))
+                .or_default()
+                .push(entry);
         }
         Ok(())
     }
@@ -136,10 +166,18 @@ impl FilingDates {
     fn sorted(mut self, by_day: BTreeMap<i32, Vec<Entry>>) -> Self {
         for (day, mut entries) in by_day.into_iter().rev() {
             self.days.push((day, self.rows.len()));
-            entries.sort_unstable_by(|a, b| b.accession_number.cmp(&a.accession_number).then_with(|| a.cmp(b)));
+            entries.sort_unstable_by(|a, b| {
+                b.accession_number
+                    .cmp(&a.accession_number)
+                    .then_with(|| a.cmp(b))
+            });
             let mut last = None;
             for entry in entries {
-                let flag = if last == Some(entry.accession_number) { SAME_FILING } else { 0 };
+                let flag = if last == Some(entry.accession_number) {
+                    SAME_FILING
+                } else {
+                    0
+                };
                 last = Some(entry.accession_number);
                 self.form_numbers.push(entry.form);
                 self.bucket_numbers.push(entry.bucket | flag);
@@ -155,14 +193,29 @@ impl FilingDates {
     }
 
     /// Finds filings, newest first: the places of each filing's rows.
-    pub fn find<'a>(&'a self, filter: &FilingFilter) -> impl Iterator<Item = Range<usize>> + use<'a> {
+    pub fn find<'a>(
+        &'a self,
+        filter: &FilingFilter,
+    ) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let start = filter.to.map_or(0, |to| self.place_of_day(|day| day > to));
-        let end = filter.from.map_or(self.len(), |from| self.place_of_day(|day| day >= from));
+        let end = filter
+            .from
+            .map_or(self.len(), |from| self.place_of_day(|day| day >= from));
         let numbers: Option<Vec<bool>> = (!filter.forms.is_empty()).then(|| {
-            let is_wanted = |number: u16| self.forms.text(number).is_some_and(|form| filter.forms.iter().any(|wanted| wanted == form));
-            (0..=self.forms.len()).map(|number| u16::try_from(number).is_ok_and(is_wanted)).collect()
+            let is_wanted = |number: u16| {
+                self.forms
+                    .text(number)
+                    .is_some_and(|form| filter.forms.iter().any(|wanted| wanted == form))
+            };
+            (0..=self.forms.len())
+                .map(|number| u16::try_from(number).is_ok_and(is_wanted))
+                .collect()
         });
-        let is_wanted = move |place: usize| numbers.as_ref().is_none_or(|numbers| numbers[usize::from(self.form_numbers[place])]);
+        let is_wanted = move |place: usize| {
+            numbers
+                .as_ref()
+                .is_none_or(|numbers| numbers[usize::from(self.form_numbers[place])])
+        };
         let mut next = start;
         std::iter::from_fn(move || {
             while next < end {
@@ -181,7 +234,10 @@ impl FilingDates {
 
     /// Bucket and row of a place.
     pub fn row(&self, place: usize) -> (&str, usize) {
-        (&self.buckets[usize::from(self.bucket_numbers[place] & !SAME_FILING)], self.rows[place] as usize)
+        (
+            &self.buckets[usize::from(self.bucket_numbers[place] & !SAME_FILING)],
+            self.rows[place] as usize,
+        )
     }
 
     /// Whether any filing has the form.

@@ -7,8 +7,11 @@ use crate::http::filter::DayRange;
 use crate::http::parameters::{Kind, Parameter, TextForm};
 use crate::http::problem::Result;
 
-pub const FORM: Parameter = Kind::Form(TextForm { pattern: "^[A-Za-z0-9 ./-]{1,20}$", description: "a form type such as `10-K` or `8-K`" })
-    .described("Comma list of form types, such as `10-K,8-K`.");
+pub const FORM: Parameter = Kind::Form(TextForm {
+    pattern: "^[A-Za-z0-9 ./-]{1,20}$",
+    description: "a form type such as `10-K` or `8-K`",
+})
+.described("Comma list of form types, such as `10-K,8-K`.");
 pub const FILED_FROM: Parameter = Kind::Date.described("First filing date, inclusive.");
 pub const FILED_TO: Parameter = Kind::Date.described("Last filing date, inclusive.");
 pub const PERIOD_FROM: Parameter = Kind::Date.described("First period of report, inclusive.");
@@ -27,13 +30,20 @@ pub struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// The range of the days that two parameters name, `filed_from` and `filed_to`, and the same of periods.
+    /// The range of the days that two parameters name, `filed_from` and `filed_to`, and the same of
+    /// periods.
     ///
     /// # Errors
     /// `invalid_parameter`, naming it.
-    pub fn days(filed: (Option<Date>, Option<Date>), period: (Option<Date>, Option<Date>)) -> Result<(DayRange, DayRange)> {
+    pub fn days(
+        filed: (Option<Date>, Option<Date>),
+        period: (Option<Date>, Option<Date>),
+    ) -> Result<(DayRange, DayRange)> {
         let filed = DayRange::of(("filed_from", filed.0), ("filed_to", filed.1))?;
-        Ok((filed, DayRange::of(("period_from", period.0), ("period_to", period.1))?))
+        Ok((
+            filed,
+            DayRange::of(("period_from", period.0), ("period_to", period.1))?,
+        ))
     }
 
     pub fn takes(&self, table: &FilingTable, row: usize) -> bool {
@@ -41,13 +51,18 @@ impl Filter<'_> {
             && (self.forms.is_empty() || self.forms.iter().any(|form| form == table.form.at(row)))
             && self.period.has(table.period_of_report(row))
             && (self.items.is_empty() || table.items.at(row).any(|item| self.items.contains(&item)))
-            && self.accession_number.is_none_or(|accession_number| accession_number == table.accession_number.at(row))
+            && self
+                .accession_number
+                .is_none_or(|accession_number| accession_number == table.accession_number.at(row))
     }
 
     /// Names a filter that only rows of known registrants can be asked for.
     pub fn needs_registrant(&self) -> Option<&'static str> {
         match self {
-            Self { accession_number: Some(_), .. } => Some("accession_number"),
+            Self {
+                accession_number: Some(_),
+                ..
+            } => Some("accession_number"),
             Self { items, .. } if !items.is_empty() => Some("items"),
             Self { period, .. } if !period.is_open() => Some("period_from"),
             _ => None,

@@ -123,10 +123,20 @@ impl<'a> Filing<'a> {
     /// Takes the rows of a filing, one for each of its registrants; none where it has none.
     pub fn of(call: &'a Call<'_>, registrants: &'a Registrants, rows: &'a Rows) -> Option<Self> {
         let (cik, table, row) = rows.first()?;
-        let (row, links, form) = (*row, &SecTables::of(call.release).links, table.form.at(*row));
+        let (row, links, form) = (
+            *row,
+            &SecTables::of(call.release).links,
+            table.form.at(*row),
+        );
         let key = key(*cik, table, row);
-        // The lists of filings by registrant do not say whether it is the filer, the subject or an owner.
-        let party = |(cik, ..): &(Cik, _, _)| Party::of(cik.to_string(), registrants.find(*cik).map(|row| (registrants, row)));
+        // The lists of filings by registrant do not say whether it is the filer, the subject or an
+        // owner.
+        let party = |(cik, ..): &(Cik, _, _)| {
+            Party::of(
+                cik.to_string(),
+                registrants.find(*cik).map(|row| (registrants, row)),
+            )
+        };
         Some(Self {
             accession_number: key.accession_number,
             form,
@@ -161,22 +171,42 @@ impl<'a> Days<'a> {
 impl<'a> Submission<'a> {
     fn of(call: &'a Call<'_>, table: &'a Owned<FilingTable>, row: usize) -> Self {
         let flag = |flags: &BooleanArray| flags.is_valid(row).then(|| flags.value(row));
-        let FilingTable { size_bytes, has_xbrl, has_inline_xbrl, validation_status, record_id, .. } = &**table;
+        let FilingTable {
+            size_bytes,
+            has_xbrl,
+            has_inline_xbrl,
+            validation_status,
+            record_id,
+            ..
+        } = &**table;
         let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS);
         Self {
             size_bytes: cell(size_bytes, row),
             has_xbrl: flag(has_xbrl),
             has_inline_xbrl: flag(has_inline_xbrl),
-            provenance: provenance.of(&table.row_sources, row, validation_status.at(row), record_id.at(row)),
+            provenance: provenance.of(
+                &table.row_sources,
+                row,
+                validation_status.at(row),
+                record_id.at(row),
+            ),
         }
     }
 }
 
 fn key(cik: Cik, table: &FilingTable, row: usize) -> FilingKey<'_> {
-    FilingKey { cik, accession_number: table.accession_number.at(row), primary_document: table.primary_document.get(row) }
+    FilingKey {
+        cik,
+        accession_number: table.accession_number.at(row),
+        primary_document: table.primary_document.get(row),
+    }
 }
 
 /// Of several registrants the first that has a ticker.
 fn primary(registrants: &Registrants, rows: &Rows) -> Option<Cik> {
-    rows.iter().map(|(cik, ..)| *cik).find(|cik| registrants.find(*cik).is_some_and(|row| registrants.tickers(row).next().is_some()))
+    rows.iter().map(|(cik, ..)| *cik).find(|cik| {
+        registrants
+            .find(*cik)
+            .is_some_and(|row| registrants.tickers(row).next().is_some())
+    })
 }

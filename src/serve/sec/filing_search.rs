@@ -31,7 +31,8 @@ query! {
         ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
         /// CIK, with or without leading zeros. Cannot be combined with `ticker`.
         cik: Option<&'a str> = Kind::Form(CIK),
-        /// Name or part of it: filings of the 20 registrants that fit best. Cannot be combined with `ticker` or `cik`.
+        /// Name or part of it: filings of the 20 registrants that fit best. Cannot be combined with
+        /// `ticker` or `cik`.
         company: Option<&'a str> = Kind::Line { max: 120 },
         form: Vec<&'a str> = FORM,
         /// The same as `form`; cannot be combined with it.
@@ -40,7 +41,8 @@ query! {
         include_amendments: Option<bool> = Kind::Flag,
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
-        /// Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or `company`.
+        /// Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or
+        /// `company`.
         items: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{1,2}(\\.[0-9]{2})?$", description: "an item number such as `2.02`" }),
         /// Only this filing; needs `ticker`, `cik` or `company`.
         accession_number: Option<&'a str> = Kind::Form(TextForm {
@@ -70,7 +72,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
 struct Filings<'a>(Vec<Filing<'a>>);
 
 async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
+    let registrants = SecTables::of(call.release)
+        .registrants
+        .as_ref()
+        .ok_or_else(|| not_published(REGISTRANTS))?;
     let query = Parameters::of(call)?;
     let filter = query.filter()?;
     let mut notes = Meta::default();
@@ -78,7 +83,12 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         Some(ciks) => of_registrants(call, &ciks, &filter, &mut notes).await?,
         None => of_all(call, &filter, &mut notes).await?,
     };
-    json.value(&Filings(found.iter().filter_map(|rows| Filing::of(call, registrants, rows)).collect()));
+    json.value(&Filings(
+        found
+            .iter()
+            .filter_map(|rows| Filing::of(call, registrants, rows))
+            .collect(),
+    ));
     let mut meta = describe(call, page);
     meta.notices.extend(notes.notices);
     Ok(meta)
@@ -88,24 +98,62 @@ impl Parameters<'_> {
     /// What the query says of filings.
     fn filter(&self) -> Result<Filter<'_>> {
         if !self.form.is_empty() && !self.form_type.is_empty() {
-            return Err(Problem::of_field(Code::InvalidParameter, "form_type", "give `form` or `form_type`, not both"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "form_type",
+                "give `form` or `form_type`, not both",
+            ));
         }
-        let mut forms: Vec<String> = self.form.iter().chain(&self.form_type).map(|form| form.trim().to_ascii_uppercase()).collect();
+        let mut forms: Vec<String> = self
+            .form
+            .iter()
+            .chain(&self.form_type)
+            .map(|form| form.trim().to_ascii_uppercase())
+            .collect();
         if self.include_amendments == Some(true) {
-            let amendments: Vec<String> = forms.iter().filter(|form| !form.ends_with("/A")).map(|form| format!("{form}/A")).collect();
+            let amendments: Vec<String> = forms
+                .iter()
+                .filter(|form| !form.ends_with("/A"))
+                .map(|form| format!("{form}/A"))
+                .collect();
             forms.extend(amendments);
         }
-        let (filed, period) = Filter::days((self.filed_from, self.filed_to), (self.period_from, self.period_to))?;
-        Ok(Filter { forms, filed, period, items: &self.items, accession_number: self.accession_number, limit: self.limit, cursor: self.cursor })
+        let (filed, period) = Filter::days(
+            (self.filed_from, self.filed_to),
+            (self.period_from, self.period_to),
+        )?;
+        Ok(Filter {
+            forms,
+            filed,
+            period,
+            items: &self.items,
+            accession_number: self.accession_number,
+            limit: self.limit,
+            cursor: self.cursor,
+        })
     }
 }
 
 /// The registrants that a search names; none when it names none.
-fn registrants_of(query: &Parameters<'_>, registrants: &Registrants, notes: &mut Meta) -> Result<Option<Vec<Cik>>> {
-    let given = [("ticker", !query.ticker.is_empty()), ("cik", query.cik.is_some()), ("company", query.company.is_some())];
+fn registrants_of(
+    query: &Parameters<'_>,
+    registrants: &Registrants,
+    notes: &mut Meta,
+) -> Result<Option<Vec<Cik>>> {
+    let given = [
+        ("ticker", !query.ticker.is_empty()),
+        ("cik", query.cik.is_some()),
+        ("company", query.company.is_some()),
+    ];
     check_alternatives(&given, "give only one of `ticker`, `cik` and `company`")?;
     if !query.ticker.is_empty() {
-        return Ok(Some(with_tickers(registrants, &query.ticker, notes).into_iter().flatten().map(|row| registrants.cik(row)).collect()));
+        return Ok(Some(
+            with_tickers(registrants, &query.ticker, notes)
+                .into_iter()
+                .flatten()
+                .map(|row| registrants.cik(row))
+                .collect(),
+        ));
     }
     if let Some(text) = query.cik {
         let cik = cik_of(text, "cik")?;
@@ -114,15 +162,29 @@ fn registrants_of(query: &Parameters<'_>, registrants: &Registrants, notes: &mut
         }
         return Ok(Some(vec![cik]));
     }
-    let Some(text) = query.company else { return Ok(None) };
+    let Some(text) = query.company else {
+        return Ok(None);
+    };
     check_name("company", text)?;
     let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
-    // Filings of one whose name is only like the one asked for would stand among those of the one who is meant.
-    found.retain(|found| found.matched.is_whole() || registrants.name_found(found).is_some_and(|name| has_all_words(text, name)));
+    // Filings of one whose name is only like the one asked for would stand among those of the one
+    // who is meant.
+    found.retain(|found| {
+        found.matched.is_whole()
+            || registrants
+                .name_found(found)
+                .is_some_and(|name| has_all_words(text, name))
+    });
     if found.is_empty() {
         notes.notice("COMPANY_UNKNOWN", "no registrant has a name with all these words; /v1/sec/companies/search also finds names that are like it");
     } else if is_cut || found.len() > MAX_REGISTRANTS {
         notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
     }
-    Ok(Some(found.iter().take(MAX_REGISTRANTS).map(|found| registrants.cik(found.row as usize)).collect()))
+    Ok(Some(
+        found
+            .iter()
+            .take(MAX_REGISTRANTS)
+            .map(|found| registrants.cik(found.row as usize))
+            .collect(),
+    ))
 }

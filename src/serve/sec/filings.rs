@@ -34,16 +34,33 @@ type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, Owned<FilingTable>>, usize);
 ///
 /// # Errors
 /// `invalid_cursor`; `missing_parameter`; `coverage_unavailable`, when the release has no filings.
-pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, notes: &mut Meta) -> Result<(Page, Vec<Rows>)> {
+pub async fn of_registrants(
+    call: &Call<'_>,
+    ciks: &[Cik],
+    filter: &Filter<'_>,
+    notes: &mut Meta,
+) -> Result<(Page, Vec<Rows>)> {
     if SecTables::of(call.release).filings.is_empty() {
         return Err(not_published(FILINGS));
     }
-    let buckets = try_join_all(ciks.iter().map(|cik| SecTables::of(call.release).filings.about(call.reader(), *cik))).await?;
+    let buckets = try_join_all(ciks.iter().map(|cik| {
+        SecTables::of(call.release)
+            .filings
+            .about(call.reader(), *cik)
+    }))
+    .await?;
     let has_form = |form: &str| {
-        let tables = ciks.iter().zip(&buckets).filter_map(|(cik, bucket)| Some((*cik, &bucket.as_ref()?.table)));
-        tables.into_iter().any(|(cik, table)| table.rows(cik).any(|row| table.form.at(row) == form))
+        let tables = ciks
+            .iter()
+            .zip(&buckets)
+            .filter_map(|(cik, bucket)| Some((*cik, &bucket.as_ref()?.table)));
+        tables
+            .into_iter()
+            .any(|(cik, table)| table.rows(cik).any(|row| table.form.at(row) == form))
     };
-    for form in filter.forms.iter().filter(|form| !is_declared(call.contracts(), form.trim_end_matches("/A")) && !has_form(form)) {
+    for form in filter.forms.iter().filter(|form| {
+        !is_declared(call.contracts(), form.trim_end_matches("/A")) && !has_form(form)
+    }) {
         check_unknown_form(call, notes, "these registrants have", form)?;
     }
     // By date, then number; one filing may be of several of the registrants.
@@ -52,29 +69,71 @@ pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, 
         let Some(bucket) = bucket else { continue };
         let table = &bucket.table;
         for row in table.rows(*cik).filter(|row| filter.takes(table, *row)) {
-            found.entry((table.filed_date.value(row), table.accession_number.at(row))).or_default().push((*cik, bucket, row));
+            found
+                .entry((table.filed_date.value(row), table.accession_number.at(row)))
+                .or_default()
+                .push((*cik, bucket, row));
         }
     }
     let total = found.len();
     let paging = Paging::of(call, filter.limit, filter.cursor)?;
     let limit = paging.limit;
-    let read = |key: &str| key.split_once(':').and_then(|(day, number)| Some((day.parse::<i32>().ok()?, number.to_owned())));
-    let after = paging.after.as_deref().map(|key| read(key).ok_or_else(cursor::not_a_cursor)).transpose()?;
-    let is_after = |key: &(i32, &str)| after.as_ref().is_none_or(|(day, number)| *key < (*day, number.as_str()));
+    let read = |key: &str| {
+        key.split_once(':')
+            .and_then(|(day, number)| Some((day.parse::<i32>().ok()?, number.to_owned())))
+    };
+    let after = paging
+        .after
+        .as_deref()
+        .map(|key| read(key).ok_or_else(cursor::not_a_cursor))
+        .transpose()?;
+    let is_after = |key: &(i32, &str)| {
+        after
+            .as_ref()
+            .is_none_or(|(day, number)| *key < (*day, number.as_str()))
+    };
     let mut rest = found.iter().rev().filter(|(key, _)| is_after(key));
     let page: Vec<_> = rest.by_ref().take(limit).collect();
-    let next_cursor = page.last().filter(|_| rest.next().is_some()).map(|((day, number), _)| paging.cursor(&format!("{day}:{number}")));
-    let filings = page.iter().map(|(_, rows)| rows.iter().map(|(cik, bucket, row)| (*cik, bucket.table.clone(), *row)).collect()).collect();
-    Ok((Page { limit, count: page.len(), next_cursor, total, is_total_exact: true, is_cut: false }, filings))
+    let next_cursor = page
+        .last()
+        .filter(|_| rest.next().is_some())
+        .map(|((day, number), _)| paging.cursor(&format!("{day}:{number}")));
+    let filings = page
+        .iter()
+        .map(|(_, rows)| {
+            rows.iter()
+                .map(|(cik, bucket, row)| (*cik, bucket.table.clone(), *row))
+                .collect()
+        })
+        .collect();
+    Ok((
+        Page {
+            limit,
+            count: page.len(),
+            next_cursor,
+            total,
+            is_total_exact: true,
+            is_cut: false,
+        },
+        filings,
+    ))
 }
 
 /// Filings of all registrants, newest first.
 ///
 /// # Errors
 /// `invalid_cursor`; `missing_parameter`; `coverage_unavailable`, when the release has no filings.
-pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> Result<(Page, Vec<Rows>)> {
+pub async fn of_all(
+    call: &Call<'_>,
+    filter: &Filter<'_>,
+    notes: &mut Meta,
+) -> Result<(Page, Vec<Rows>)> {
     if let Some(field) = filter.needs_registrant() {
-        return Err(Problem::of_field(Code::MissingParameter, "ticker", format!("`{field}` needs `ticker`, `cik` or `company`")));
+        return Err(Problem::of_field(
+            Code::MissingParameter,
+            "ticker",
+            format!("`{field}` needs `ticker`, `cik` or `company`"),
+        ));
     }
     if filter.forms.is_empty() && filter.filed.is_open() {
         return Err(Problem::of_field(
@@ -89,12 +148,20 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     }
     let paging = ListPaging::of(call, filter.limit, filter.cursor)?;
     let (limit, after) = (paging.limit(), paging.first);
-    let dates = sec.filing_dates.get(call.reader(), sec.filings.parts()).await?;
+    let dates = sec
+        .filing_dates
+        .get(call.reader(), sec.filings.parts())
+        .await?;
     for form in filter.forms.iter().filter(|form| !dates.has_form(form)) {
         check_unknown_form(call, notes, "this release has", form)?;
     }
-    let wanted = FilingFilter { from: filter.filed.from, to: filter.filed.to, forms: filter.forms.clone() };
-    let (mut page, mut total, mut has_more): (Vec<Range<usize>>, usize, bool) = (Vec::new(), 0, false);
+    let wanted = FilingFilter {
+        from: filter.filed.from,
+        to: filter.filed.to,
+        forms: filter.forms.clone(),
+    };
+    let (mut page, mut total, mut has_more): (Vec<Range<usize>>, usize, bool) =
+        (Vec::new(), 0, false);
     for places in dates.find(&wanted) {
         total += 1;
         if places.start >= after && page.len() < limit {
@@ -106,48 +173,96 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
             break;
         }
     }
-    let next_cursor = page.last().filter(|_| has_more).map(|last| paging.cursor(last.end));
+    let next_cursor = page
+        .last()
+        .filter(|_| has_more)
+        .map(|last| paging.cursor(last.end));
     let rows = rows_of(call, &dates, &page).await?;
-    Ok((Page { limit, count: page.len(), next_cursor, total: total.min(MAX_COUNTED), is_total_exact: total <= MAX_COUNTED, is_cut: false }, rows))
+    Ok((
+        Page {
+            limit,
+            count: page.len(),
+            next_cursor,
+            total: total.min(MAX_COUNTED),
+            is_total_exact: total <= MAX_COUNTED,
+            is_cut: false,
+        },
+        rows,
+    ))
 }
 
-/// Adds the notice on a form type that no filing has, with the known form type that was probably meant. An amendment that nobody filed is no mistake.
+/// Adds the notice on a form type that no filing has, with the known form type that was probably
+/// meant. An amendment that nobody filed is no mistake.
 ///
 /// # Errors
-/// `invalid_parameter`, when it is a known form type without its hyphen or blank: no form type of EDGAR is spelled so.
+/// `invalid_parameter`, when it is a known form type without its hyphen or blank: no form type of
+/// EDGAR is spelled so.
 fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) -> Result<()> {
     if let Some(message) = misspelled(call.contracts(), form) {
-        return Err(Problem::of_field(Code::InvalidParameter, "form", format!("`form`: {message}")));
+        return Err(Problem::of_field(
+            Code::InvalidParameter,
+            "form",
+            format!("`form`: {message}"),
+        ));
     }
     if form.ends_with("/A") {
         return Ok(());
     }
-    let meant = nearest(form, declared(call.contracts()).filter(|_| !is_declared(call.contracts(), form)))
-        .map(|meant| format!("; did you mean `{meant}`?"))
-        .unwrap_or_default();
-    let message = format!("{who_has} no filing of form `{form}`{meant}; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A");
+    let meant = nearest(
+        form,
+        declared(call.contracts()).filter(|_| !is_declared(call.contracts(), form)),
+    )
+    .map(|meant| format!("; did you mean `{meant}`?"))
+    .unwrap_or_default();
+    let message = format!(
+        "{who_has} no filing of form `{form}`{meant}; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A"
+    );
     notes.notice("FORM_UNKNOWN", message);
     Ok(())
 }
 
 /// The rows of places of the index, from their buckets.
 async fn rows_of(call: &Call<'_>, dates: &FilingDates, page: &[Range<usize>]) -> Result<Vec<Rows>> {
-    let mut names: Vec<&str> = page.iter().cloned().flatten().map(|place| dates.row(place).0).collect();
+    let mut names: Vec<&str> = page
+        .iter()
+        .cloned()
+        .flatten()
+        .map(|place| dates.row(place).0)
+        .collect();
     names.sort_unstable();
     names.dedup();
-    let buckets = try_join_all(names.iter().map(|name| SecTables::of(call.release).filings.bucket(call.reader(), name))).await?;
-    let tables: BTreeMap<&str, Arc<Owned<FilingTable>>> = names.into_iter().zip(buckets).filter_map(|(name, bucket)| Some((name, bucket?.table))).collect();
+    let buckets = try_join_all(names.iter().map(|name| {
+        SecTables::of(call.release)
+            .filings
+            .bucket(call.reader(), name)
+    }))
+    .await?;
+    let tables: BTreeMap<&str, Arc<Owned<FilingTable>>> = names
+        .into_iter()
+        .zip(buckets)
+        .filter_map(|(name, bucket)| Some((name, bucket?.table)))
+        .collect();
     let row_of = |place: usize| {
         let (bucket, row) = dates.row(place);
         let table = tables.get(bucket)?;
         let cik = table.owners.owner(row)?;
         Some((cik, table.clone(), row))
     };
-    Ok(page.iter().map(|places| places.clone().filter_map(row_of).collect()).collect())
+    Ok(page
+        .iter()
+        .map(|places| places.clone().filter_map(row_of).collect())
+        .collect())
 }
 
 /// What `meta` says of a page of filings.
 pub fn describe(call: &Call<'_>, page: Page) -> Meta {
-    let scope = format!("{} filings of {} registrants", call.release.manifest.rows(FILINGS), call.release.manifest.rows(REGISTRANTS));
-    Meta { page: Some(page), ..Meta::of(&OF_FILINGS, scope) }
+    let scope = format!(
+        "{} filings of {} registrants",
+        call.release.manifest.rows(FILINGS),
+        call.release.manifest.rows(REGISTRANTS)
+    );
+    Meta {
+        page: Some(page),
+        ..Meta::of(&OF_FILINGS, scope)
+    }
 }

@@ -32,11 +32,13 @@ pub struct PeriodFigure<'a> {
     period_end: Option<Date>,
     #[schemars(extend("$field" = "sec.financial_value/as_of_date"))]
     as_of_date: Option<Date>,
-    /// Figure as filed, exact, from the report whose figure counts: the last one, except for rounded repetitions and figures with noncontrolling interest.
+    /// Figure as filed, exact, from the report whose figure counts: the last one, except for
+    /// rounded repetitions and figures with noncontrolling interest.
     value: Option<Decimal>,
     #[schemars(title = "FinancialUnit", extend("$field" = "sec.financial_value/unit"))]
     unit: &'a str,
-    /// True when the figure runs from the fiscal year's first day over more than one quarter; false for a first quarter, a year and a balance.
+    /// True when the figure runs from the fiscal year's first day over more than one quarter; false
+    /// for a first quarter, a year and a balance.
     is_ytd: Option<bool>,
     #[schemars(extend("$field" = "sec.financial_value/concept"))]
     concept: Option<&'a str>,
@@ -44,17 +46,24 @@ pub struct PeriodFigure<'a> {
     report: Report<'a>,
     /// Whether the form amends an earlier one.
     is_amendment: Option<bool>,
-    /// True when the value differs from the one first reported for the period by more than rounding, and no report states both under their own concepts.
+    /// True when the value differs from the one first reported for the period by more than
+    /// rounding, and no report states both under their own concepts.
     is_restated: Option<bool>,
-    /// What the last restatement was: another value of the concept; another value under another concept; another share basis; a figure that was wrong by a factor of thousands. Null unless the figure was restated.
+    /// What the last restatement was: another value of the concept; another value under another
+    /// concept; another share basis; a figure that was wrong by a factor of thousands. Null unless
+    /// the figure was restated.
     restatement_kind: Option<RestatementKind>,
-    /// True when some later report gave another value under another concept, which may count other things.
+    /// True when some later report gave another value under another concept, which may count other
+    /// things.
     concept_changed: Option<bool>,
     /// The figure as first reported; null unless it was restated.
     first_reported: Option<ReportedValue<'a>>,
     #[schemars(extend("$field" = "sec.financial_value/conflicts"))]
     conflicts: Vec<String>,
-    /// `period_not_reported`; `not_in_span`, when the company reported it with the other span; `filed_not_in_archive`, when the report was filed and the archive of facts lacks its figures; or why the company has no value at all. Without a value, the members that describe the report are null.
+    /// `period_not_reported`; `not_in_span`, when the company reported it with the other span;
+    /// `filed_not_in_archive`, when the report was filed and the archive of facts lacks its
+    /// figures; or why the company has no value at all. Without a value, the members that describe
+    /// the report are null.
     null_reason: Option<&'a str>,
     #[schemars(extend("$field" = "sec.financial_value/warnings"))]
     warnings: Vec<&'a str>,
@@ -62,9 +71,20 @@ pub struct PeriodFigure<'a> {
 
 impl<'a> PeriodFigure<'a> {
     /// Of a period that has none, for a reason.
-    pub fn absent((metric, unit): (&'a str, &'a str), (fiscal_year, fiscal_period): (i32, &'a str), null_reason: &'a str) -> Self {
+    pub fn absent(
+        (metric, unit): (&'a str, &'a str),
+        (fiscal_year, fiscal_period): (i32, &'a str),
+        null_reason: &'a str,
+    ) -> Self {
         let (fiscal_year, fiscal_period) = (Some(fiscal_year), Some(fiscal_period));
-        Self { metric, fiscal_year, fiscal_period, unit, null_reason: Some(null_reason), ..Self::default() }
+        Self {
+            metric,
+            fiscal_year,
+            fiscal_period,
+            unit,
+            null_reason: Some(null_reason),
+            ..Self::default()
+        }
     }
 }
 
@@ -74,7 +94,8 @@ impl<'a> PeriodFigure<'a> {
 pub struct FinancialValue<'a> {
     #[serde(flatten)]
     figure: PeriodFigure<'a>,
-    /// Every report of the value, first to last; only with `include=history`. Figures with noncontrolling interest beside a figure without are in `conflicts`.
+    /// Every report of the value, first to last; only with `include=history`. Figures with
+    /// noncontrolling interest beside a figure without are in `conflicts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<ValueVersion<'a>>")]
     history: Option<Vec<ValueVersion<'a>>>,
@@ -108,8 +129,20 @@ struct ValueVersion<'a> {
 
 /// Says what no figure lacks.
 fn with_value(schema: &mut Schema) {
-    let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for name in ["value", "is_ytd", "concept", "form", "filed_date", "accession_number", "is_amendment", "is_restated", "concept_changed"] {
+    let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for name in [
+        "value",
+        "is_ytd",
+        "concept",
+        "form",
+        "filed_date",
+        "accession_number",
+        "is_amendment",
+        "is_restated",
+        "concept_changed",
+    ] {
         let member = &mut members[name];
         member["type"] = member["type"][0].take();
         if member.get("$field").is_some() {
@@ -128,11 +161,28 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub fn of(call: &'a Call<'_>, cik: Cik, bucket: &'a Bucket<'_, Owned<ValueTable>>) -> Self {
-        let ValueTable { record_id, value, concept, form, filed_date, accession_number, .. } = &**bucket.table;
+        let ValueTable {
+            record_id,
+            value,
+            concept,
+            form,
+            filed_date,
+            accession_number,
+            ..
+        } = &**bucket.table;
         let links = &SecTables::of(call.release).links;
         Self {
             table: &bucket.table,
-            reports: Reports { links, cik, record_id, value, concept, form, filed_date, accession_number },
+            reports: Reports {
+                links,
+                cik,
+                record_id,
+                value,
+                concept,
+                form,
+                filed_date,
+                accession_number,
+            },
             provenance: ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part),
         }
     }
@@ -155,7 +205,9 @@ impl<'a> Source<'a> {
             is_restated: Some(figure.restatement_kind.is_some()),
             restatement_kind: figure.restatement_kind,
             concept_changed: Some(figure.is_concept_changed),
-            first_reported: figure.restatement_kind.map(|_| self.reports.first_reported(figure.versions.first())),
+            first_reported: figure
+                .restatement_kind
+                .map(|_| self.reports.first_reported(figure.versions.first())),
             conflicts: figure.conflicts(table),
             null_reason: None,
             warnings: table.warnings.at(row).collect(),
@@ -164,12 +216,28 @@ impl<'a> Source<'a> {
 
     pub fn provenance(&self, figure: &Figure) -> Provenance<'a> {
         let (table, row) = (self.table, figure.latest());
-        self.provenance.of(&table.row_sources, row, table.validation_status.at(row), table.record_id.at(row))
+        self.provenance.of(
+            &table.row_sources,
+            row,
+            table.validation_status.at(row),
+            table.record_id.at(row),
+        )
     }
 
     pub fn value(&self, figure: &Figure, has_history: bool) -> FinancialValue<'a> {
-        let history = has_history.then(|| figure.versions.rows().iter().map(|row| self.version(*row)).collect());
-        FinancialValue { figure: self.figure(figure), history, provenance: self.provenance(figure) }
+        let history = has_history.then(|| {
+            figure
+                .versions
+                .rows()
+                .iter()
+                .map(|row| self.version(*row))
+                .collect()
+        });
+        FinancialValue {
+            figure: self.figure(figure),
+            history,
+            provenance: self.provenance(figure),
+        }
     }
 
     fn version(&self, row: usize) -> ValueVersion<'a> {

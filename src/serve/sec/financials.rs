@@ -27,7 +27,10 @@ use crate::sec::company::{Company, CompanyName};
 use crate::sec::figure::{Series, Wanted, reports_not_in_archive, series};
 use crate::sec::financial_value::{FinancialValue, Source};
 use crate::sec::owners::Owned;
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span, add_instant_notice};
+use crate::sec::periods::{
+    ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span,
+    add_instant_notice,
+};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
 use pubdata_core::ids::Cik;
@@ -75,7 +78,8 @@ struct Financials<'a> {
     fiscal_year_from: Option<i32>,
     /// As asked, or the last year of the answer; null without values.
     fiscal_year_to: Option<i32>,
-    /// Span from the request: only figures of the quarter alone (`quarter`), or only those from the fiscal year's first day (`ytd`). Null if the request has none.
+    /// Span from the request: only figures of the quarter alone (`quarter`), or only those from the
+    /// fiscal year's first day (`ytd`). Null if the request has none.
     #[schemars(extend("enum" = ["quarter", "ytd", null]))]
     span: Option<&'a str>,
     /// Day from the request: only reports filed by then count. Null if the request has none.
@@ -93,7 +97,8 @@ struct FinancialSeries<'a> {
     unit: &'a str,
     /// Values of the metric, ordered by period, oldest first.
     values: Vec<FinancialValue<'a>>,
-    /// With `other_concept`: the concepts that the company tags, with the figure of the newest period, such as `us-gaap:PassengerRevenue=400`.
+    /// With `other_concept`: the concepts that the company tags, with the figure of the newest
+    /// period, such as `us-gaap:PassengerRevenue=400`.
     other_concepts: &'a [String],
     #[schemars(extend(
         "$field" = "sec.financial_value/null_reason",
@@ -104,16 +109,46 @@ struct FinancialSeries<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let Parameters { metric, period, span, fiscal_year, fiscal_year_from, fiscal_year_to, known_at, include } = Parameters::of(call)?;
+    let Parameters {
+        metric,
+        period,
+        span,
+        fiscal_year,
+        fiscal_year_from,
+        fiscal_year_to,
+        known_at,
+        include,
+    } = Parameters::of(call)?;
     let (from, to) = fiscal_years(fiscal_year, (fiscal_year_from, fiscal_year_to))?;
-    let metrics = if metric.is_empty() { allowed(call.contracts(), VALUES, "metric") } else { metric };
+    let metrics = if metric.is_empty() {
+        allowed(call.contracts(), VALUES, "metric")
+    } else {
+        metric
+    };
     let period = period.unwrap_or(ANNUAL);
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at.map(since_epoch), span: Span::of(span, period)? };
-    let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
+    let wanted = Wanted {
+        period,
+        fiscal_year_from: from,
+        fiscal_year_to: to,
+        known_at: known_at.map(since_epoch),
+        span: Span::of(span, period)?,
+    };
+    let bucket = SecTables::of(call.release)
+        .values
+        .about(call.reader(), company.cik)
+        .await?;
     let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
-    let years =
-        || bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| bucket.table.fiscal_year.value(figure.latest())));
-    let source = bucket.as_ref().map(|bucket| Source::of(call, company.cik, bucket));
+    let years = || {
+        bucket.iter().flat_map(|bucket| {
+            found
+                .iter()
+                .flat_map(|series| &series.figures)
+                .map(|figure| bucket.table.fiscal_year.value(figure.latest()))
+        })
+    };
+    let source = bucket
+        .as_ref()
+        .map(|bucket| Source::of(call, company.cik, bucket));
     json.value(&Financials {
         company: company.shown(),
         period_type: period,
@@ -121,19 +156,50 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         fiscal_year_to: to.or_else(|| years().max()),
         span,
         known_at,
-        series: metrics.iter().zip(&found).map(|(metric, series)| shown(call, metric, series, source.as_ref(), include == Some("history"))).collect(),
+        series: metrics
+            .iter()
+            .zip(&found)
+            .map(|(metric, series)| {
+                shown(
+                    call,
+                    metric,
+                    series,
+                    source.as_ref(),
+                    include == Some("history"),
+                )
+            })
+            .collect(),
     });
     let mut meta = describe(call, period);
-    let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
-    add_stated_periods_notice(&mut meta, &stated.filter(|stated| !stated.is_empty()).collect::<Vec<_>>());
+    let stated = bucket.iter().flat_map(|bucket| {
+        found
+            .iter()
+            .flat_map(|series| &series.figures)
+            .map(|figure| figure.stated_periods(&bucket.table))
+    });
+    add_stated_periods_notice(
+        &mut meta,
+        &stated
+            .filter(|stated| !stated.is_empty())
+            .collect::<Vec<_>>(),
+    );
     add_instant_notice(
         &mut meta,
-        bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.period_start(&bucket.table))),
+        bucket.iter().flat_map(|bucket| {
+            found
+                .iter()
+                .flat_map(|series| &series.figures)
+                .map(|figure| figure.period_start(&bucket.table))
+        }),
     );
     if found.iter().any(|series| series.figures.is_empty()) {
-        Successions::of(call, company.cik).await?.add_notice(&mut meta);
+        Successions::of(call, company.cik)
+            .await?
+            .add_notice(&mut meta);
     }
-    let missing = bucket.iter().flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, wanted));
+    let missing = bucket
+        .iter()
+        .flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, wanted));
     let missing: BTreeSet<String> = missing.collect();
     if !missing.is_empty() {
         let message = format!(
@@ -147,26 +213,53 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Why a registrant has no figures at all: what became of its facts, or that it has none.
 pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
-    SecTables::of(call.release).members.outcome(cik).filter(|outcome| *outcome != PUBLISHED).unwrap_or(NO_FACTS)
+    SecTables::of(call.release)
+        .members
+        .outcome(cik)
+        .filter(|outcome| *outcome != PUBLISHED)
+        .unwrap_or(NO_FACTS)
 }
 
 /// Reads the series of a registrant, from its bucket if there is one.
-pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, Owned<ValueTable>>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
+pub fn read(
+    call: &Call<'_>,
+    bucket: Option<&Bucket<'_, Owned<ValueTable>>>,
+    cik: Cik,
+    metrics: &[&str],
+    wanted: Wanted<'_>,
+) -> Vec<Series> {
     let mut found = match bucket {
         Some(bucket) => series(&bucket.table, cik, metrics, wanted),
         None => metrics.iter().map(|_| Series::default()).collect(),
     };
-    for series in found.iter_mut().filter(|series| series.figures.is_empty() && series.null_reason.is_none()) {
+    for series in found
+        .iter_mut()
+        .filter(|series| series.figures.is_empty() && series.null_reason.is_none())
+    {
         series.null_reason = Some(why_none(call, cik).to_owned());
     }
     found
 }
 
-fn shown<'a>(call: &'a Call<'_>, metric: &'a str, series: &'a Series, source: Option<&Source<'a>>, has_history: bool) -> FinancialSeries<'a> {
+fn shown<'a>(
+    call: &'a Call<'_>,
+    metric: &'a str,
+    series: &'a Series,
+    source: Option<&Source<'a>>,
+    has_history: bool,
+) -> FinancialSeries<'a> {
     FinancialSeries {
         metric,
         unit: unit_of(call.contracts(), metric),
-        values: source.into_iter().flat_map(|source| series.figures.iter().map(|figure| source.value(figure, has_history))).collect(),
+        values: source
+            .into_iter()
+            .flat_map(|source| {
+                series
+                    .figures
+                    .iter()
+                    .map(|figure| source.value(figure, has_history))
+            })
+            .collect(),
         other_concepts: &series.other_concepts,
         null_reason: series.null_reason.as_deref(),
     }
@@ -174,10 +267,17 @@ fn shown<'a>(call: &'a Call<'_>, metric: &'a str, series: &'a Series, source: Op
 
 /// What the `meta` of every answer with figures says.
 pub fn describe(call: &Call<'_>, period: &str) -> Meta {
-    let mut meta = Meta { datasets: vec![VALUES.into(), REGISTRANTS.into()], ..Meta::default() };
+    let mut meta = Meta {
+        datasets: vec![VALUES.into(), REGISTRANTS.into()],
+        ..Meta::default()
+    };
     let rows = call.release.manifest.rows(VALUES);
-    meta.coverage =
-        Some(Coverage { scope: format!("{rows} reported values of registrants that file annual and quarterly reports in XBRL"), ..Coverage::default() });
+    meta.coverage = Some(Coverage {
+        scope: format!(
+            "{rows} reported values of registrants that file annual and quarterly reports in XBRL"
+        ),
+        ..Coverage::default()
+    });
     add_as_filed_notice(&mut meta);
     add_fiscal_periods_notice(&mut meta, period);
     meta

@@ -1,5 +1,6 @@
-//! One metric of all registrants: the figure of each period that counts. Made of all buckets when a metric is first asked for; the few that were
-//! asked for last are kept, because a page shows registrants of as many buckets as it has rows.
+//! One metric of all registrants: the figure of each period that counts. Made of all buckets when a
+//! metric is first asked for; the few that were asked for last are kept, because a page shows
+//! registrants of as many buckets as it has rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -84,11 +85,20 @@ impl Frames {
     ///
     /// # Errors
     /// `Store`, when a part cannot be read; the next request tries again.
-    pub async fn get(&self, reader: PartReader<'_>, values: &Buckets<Owned<ValueTable>>, metric: &str, series: &str) -> Result<Arc<Frame>> {
+    pub async fn get(
+        &self,
+        reader: PartReader<'_>,
+        values: &Buckets<Owned<ValueTable>>,
+        metric: &str,
+        series: &str,
+    ) -> Result<Arc<Frame>> {
         let asked = (metric.to_owned(), series.to_owned());
         let lazy = {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = kept.iter().position(|(known, _)| *known == asked).map(|place| kept.remove(place).1);
+            let known = kept
+                .iter()
+                .position(|(known, _)| *known == asked)
+                .map(|place| kept.remove(place).1);
             let lazy = known.unwrap_or_default();
             kept.push((asked.clone(), lazy.clone()));
             let over = kept.len().saturating_sub(MOST_KEPT);
@@ -98,7 +108,10 @@ impl Frames {
         let make = || {
             let manifest = reader.manifest();
             let origins = |part: &Part| PartOrigins::of(manifest, VALUES, part);
-            let wanted: Vec<(Part, PartOrigins)> = values.parts().map(|(_, part)| (part.clone(), origins(part))).collect();
+            let wanted: Vec<(Part, PartOrigins)> = values
+                .parts()
+                .map(|(_, part)| (part.clone(), origins(part)))
+                .collect();
             let (parts, release_id) = (reader.cache().clone(), manifest.release_id.clone());
             async move { Frame::read(&parts, &release_id, &wanted, &asked).await }
         };
@@ -127,36 +140,74 @@ key_columns! {
 owned_columns! { Columns of VALUES; }
 
 impl Frame {
-    async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: &[(Part, PartOrigins)], asked: &Asked) -> Result<Arc<Self>> {
+    async fn read(
+        parts: &PartCache,
+        release_id: &ReleaseId,
+        wanted: &[(Part, PartOrigins)],
+        asked: &Asked,
+    ) -> Result<Arc<Self>> {
         let mut made = Self::default();
-        let reads: Vec<_> =
-            wanted.iter().map(|(part, origins)| async move { Ok::<_, Error>((parts.read::<Owned<Columns>>(release_id, part).await?, origins)) }).collect();
+        let reads: Vec<_> = wanted
+            .iter()
+            .map(|(part, origins)| async move {
+                Ok::<_, Error>((
+                    parts.read::<Owned<Columns>>(release_id, part).await?,
+                    origins,
+                ))
+            })
+            .collect();
         let mut reading = stream::iter(reads).buffer_unordered(READING);
         while let Some((part, origins)) = reading.try_next().await? {
             made.add(&part, origins, asked)?;
         }
         drop(reading);
-        made.rows.sort_unstable_by_key(|row| (row.fiscal_year, row.cik.number(), row.period_end, row.period_start, row.accession_number.number()));
+        made.rows.sort_unstable_by_key(|row| {
+            (
+                row.fiscal_year,
+                row.cik.number(),
+                row.period_end,
+                row.period_start,
+                row.accession_number.number(),
+            )
+        });
         made.rows.shrink_to_fit();
         Ok(Arc::new(made))
     }
 
-    /// Adds what a bucket has of the metric. The reports of a period are contiguous, in the order of filing.
-    fn add(&mut self, part: &Owned<Columns>, origins: &PartOrigins, (metric, series): &Asked) -> Result<()> {
-        self.scale = u8::try_from(part.value.scale()).map_err(|_| Error::store(format!("{VALUES}: values of a negative scale")))?;
+    /// Adds what a bucket has of the metric. The reports of a period are contiguous, in the order
+    /// of filing.
+    fn add(
+        &mut self,
+        part: &Owned<Columns>,
+        origins: &PartOrigins,
+        (metric, series): &Asked,
+    ) -> Result<()> {
+        self.scale = u8::try_from(part.value.scale())
+            .map_err(|_| Error::store(format!("{VALUES}: values of a negative scale")))?;
         let is_like = |row: usize, other: usize| {
             let period = |row: usize| (cell(&part.period_end, row), cell(&part.period_start, row));
-            part.metric.is_same(row, other) && part.series.is_same(row, other) && period(row) == period(other)
+            part.metric.is_same(row, other)
+                && part.series.is_same(row, other)
+                && period(row) == period(other)
         };
         // Neighbours come from the same file.
         let mut last = None;
         for reports in part.owners.iter().flat_map(|(_, rows)| runs(rows, is_like)) {
-            let Some(row) = reports.rev().find(|row| part.supersedes.value(*row)) else { continue };
+            let Some(row) = reports.rev().find(|row| part.supersedes.value(*row)) else {
+                continue;
+            };
             if part.metric.at(row) != metric || part.series.at(row) != series {
                 continue;
             }
-            let whole = (cell(&part.value, row), part.owners.owner(row), cell(&part.fiscal_year, row), cell(&part.period_end, row));
-            let (Some(value), Some(cik), Some(fiscal_year), Some(period_end)) = whole else { continue };
+            let whole = (
+                cell(&part.value, row),
+                part.owners.owner(row),
+                cell(&part.fiscal_year, row),
+                cell(&part.period_end, row),
+            );
+            let (Some(value), Some(cik), Some(fiscal_year), Some(period_end)) = whole else {
+                continue;
+            };
             let source = part.row_sources.of(row);
             let origin = match last {
                 Some((known, origin)) if known == source => origin,
@@ -167,14 +218,18 @@ impl Frame {
             self.rows.push(Row {
                 value,
                 cik,
-                accession_number: accession_number.map_err(|error| Error::store(format!("{VALUES}: row {row} of registrant {cik}: {error}")))?,
+                accession_number: accession_number.map_err(|error| {
+                    Error::store(format!("{VALUES}: row {row} of registrant {cik}: {error}"))
+                })?,
                 fiscal_year,
                 period_start: cell(&part.period_start, row),
                 period_end,
                 fiscal_period: self.fiscal_periods.number(part.fiscal_period.get(row))?,
                 unit: self.units.number(part.unit.get(row))?,
                 is_ytd: part.is_ytd.value(row),
-                validation_status: self.validation_statuses.number(part.validation_status.get(row))?,
+                validation_status: self
+                    .validation_statuses
+                    .number(part.validation_status.get(row))?,
                 origin,
             });
         }
@@ -183,17 +238,25 @@ impl Frame {
 
     /// Index of a file, added if it is new.
     fn origin(&mut self, origin: Origin) -> Result<u16> {
-        let index = self.origins.iter().position(|known| *known == origin).unwrap_or_else(|| {
-            self.origins.push(origin);
-            self.origins.len() - 1
-        });
+        let index = self
+            .origins
+            .iter()
+            .position(|known| *known == origin)
+            .unwrap_or_else(|| {
+                self.origins.push(origin);
+                self.origins.len() - 1
+            });
         u16::try_from(index).map_err(|_| Error::store("more files than rows of a frame can name"))
     }
 
     /// The rows of a fiscal year, by registrant.
     pub fn of_year(&self, fiscal_year: i32) -> Vec<FrameValue<'_>> {
-        let start = self.rows.partition_point(|row| row.fiscal_year < fiscal_year);
-        let end = self.rows.partition_point(|row| row.fiscal_year <= fiscal_year);
+        let start = self
+            .rows
+            .partition_point(|row| row.fiscal_year < fiscal_year);
+        let end = self
+            .rows
+            .partition_point(|row| row.fiscal_year <= fiscal_year);
         let value = |row: &Row| FrameValue {
             cik: row.cik,
             value: row.value,
@@ -203,7 +266,10 @@ impl Frame {
             period_end: row.period_end,
             is_ytd: row.is_ytd,
             accession_number: row.accession_number,
-            validation_status: self.validation_statuses.text(row.validation_status).unwrap_or_default(),
+            validation_status: self
+                .validation_statuses
+                .text(row.validation_status)
+                .unwrap_or_default(),
             origin: &self.origins[usize::from(row.origin)],
         };
         self.rows[start..end].iter().map(value).collect()

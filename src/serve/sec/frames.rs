@@ -67,11 +67,13 @@ struct ShownValue<'a> {
     period_start: Option<Date>,
     /// Last day of the period, or the balance's day.
     period_end: Date,
-    /// Figure as filed, exact, from the report whose figure counts: the last one, except for rounded repetitions and figures with noncontrolling interest.
+    /// Figure as filed, exact, from the report whose figure counts: the last one, except for
+    /// rounded repetitions and figures with noncontrolling interest.
     value: Decimal,
     #[schemars(extend("$field" = "sec.financial_value/unit"))]
     unit: &'a str,
-    /// True when the figure runs from the fiscal year's first day over more than one quarter; false for a first quarter, a year and a balance.
+    /// True when the figure runs from the fiscal year's first day over more than one quarter; false
+    /// for a first quarter, a year and a balance.
     is_ytd: bool,
     /// SEC accession number of the report with the figure.
     #[schemars(extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
@@ -87,24 +89,45 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let known = allowed(call.contracts(), VALUES, "metric");
     if !known.contains(&metric) {
         let shown: String = metric.chars().take(64).collect();
-        return Err(Problem::of_field(Code::InvalidParameter, "metric", format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known))));
+        return Err(Problem::of_field(
+            Code::InvalidParameter,
+            "metric",
+            format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known)),
+        ));
     }
-    let Parameters { fiscal_year, period, span, limit, cursor } = Parameters::of(call)?;
+    let Parameters {
+        fiscal_year,
+        period,
+        span,
+        limit,
+        cursor,
+    } = Parameters::of(call)?;
     if sec.values.is_empty() {
         return Err(not_published(VALUES));
     }
     let period = period.unwrap_or(ANNUAL);
     let paging = ListPaging::of(call, limit, cursor)?;
-    let frame = sec.frames.get(call.reader(), &sec.values, metric, period).await.map_err(|error| Problem::internal(&error))?;
+    let frame = sec
+        .frames
+        .get(call.reader(), &sec.values, metric, period)
+        .await
+        .map_err(|error| Problem::internal(&error))?;
     let wanted = Span::of(span, period)?;
     let mut found = frame.of_year(fiscal_year);
-    found.retain(|value| wanted.is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start)));
+    found.retain(|value| {
+        wanted
+            .is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start))
+    });
     let page = paging.slice(&found);
     let record_ids: Vec<String> = page.iter().map(|value| record_id(metric, value)).collect();
     json.value(&FinancialFrame {
         asked: AskedMetric::of(call, metric, period, span),
         fiscal_year,
-        values: page.iter().zip(&record_ids).map(|(value, record_id)| shown(sec, frame.scale, value, record_id)).collect(),
+        values: page
+            .iter()
+            .zip(&record_ids)
+            .map(|(value, record_id)| shown(sec, frame.scale, value, record_id))
+            .collect(),
     });
     let mut meta = describe(call, period);
     add_instant_notice(&mut meta, page.iter().map(|value| value.period_start));
@@ -114,21 +137,42 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 fn record_id(metric: &str, value: &FrameValue<'_>) -> String {
     let end = Day::from_number(value.period_end);
-    let days = value.period_start.map_or_else(|| end.to_string(), |start| format!("{}..{end}", Day::from_number(start)));
-    format!("{VALUES}:{}:{metric}:{days}:{}", value.cik, value.accession_number)
+    let days = value.period_start.map_or_else(
+        || end.to_string(),
+        |start| format!("{}..{end}", Day::from_number(start)),
+    );
+    format!(
+        "{VALUES}:{}:{metric}:{days}:{}",
+        value.cik, value.accession_number
+    )
 }
 
 /// A value as answers show it; `scale` is that of its units.
-fn shown<'a>(sec: &'a SecTables, scale: u8, value: &FrameValue<'a>, record_id: &'a str) -> ShownValue<'a> {
-    let name = sec.registrants.as_ref().and_then(|registrants| registrants.name(registrants.find(value.cik)?));
+fn shown<'a>(
+    sec: &'a SecTables,
+    scale: u8,
+    value: &FrameValue<'a>,
+    record_id: &'a str,
+) -> ShownValue<'a> {
+    let name = sec
+        .registrants
+        .as_ref()
+        .and_then(|registrants| registrants.name(registrants.find(value.cik)?));
     let accession_number = value.accession_number.to_string();
-    let key = FilingKey { cik: value.cik, accession_number: &accession_number, primary_document: None };
+    let key = FilingKey {
+        cik: value.cik,
+        accession_number: &accession_number,
+        primary_document: None,
+    };
     ShownValue {
         company: CompanyName::of(value.cik, name),
         fiscal_period: value.fiscal_period,
         period_start: value.period_start.map(Date),
         period_end: Date(value.period_end),
-        value: Decimal { units: value.value, scale },
+        value: Decimal {
+            units: value.value,
+            scale,
+        },
         unit: value.unit,
         is_ytd: value.is_ytd,
         evidence_url: sec.links.evidence(key),

@@ -1,4 +1,5 @@
-//! The columns of statement lines that answers show. A period of a line has a row for each report of it.
+//! The columns of statement lines that answers show. A period of a line has a row for each report
+//! of it.
 
 use std::ops::Range;
 

@@ -1,9 +1,11 @@
-//! The addresses where the SEC shows a filing, filled from the contract's templates when asked for and never stored.
+//! The addresses where the SEC shows a filing, filled from the contract's templates when asked for
+//! and never stored.
 
 use pubdata_core::contract::Contracts;
 use pubdata_core::ids::Cik;
 
-/// Addresses of a filing at the publisher, made from the contract's templates: none is stored, none is in this source.
+/// Addresses of a filing at the publisher, made from the contract's templates: none is stored, none
+/// is in this source.
 #[derive(Debug, Default)]
 pub struct Links {
     evidence: Template,
@@ -36,9 +38,18 @@ pub struct FilingKey<'a> {
 impl Links {
     /// Reads the templates of `sec.filing`.
     pub fn of(contracts: &Contracts) -> Self {
-        let template =
-            |name: &str| contracts.get("sec.filing").and_then(|contract| contract.links.get(name)).map(|text| Template::read(text)).unwrap_or_default();
-        Self { evidence: template("evidence_url"), primary_document: template("primary_document_url"), text: template("text_url") }
+        let template = |name: &str| {
+            contracts
+                .get("sec.filing")
+                .and_then(|contract| contract.links.get(name))
+                .map(|text| Template::read(text))
+                .unwrap_or_default()
+        };
+        Self {
+            evidence: template("evidence_url"),
+            primary_document: template("primary_document_url"),
+            text: template("text_url"),
+        }
     }
 
     /// The filing's index page.
@@ -62,7 +73,11 @@ impl Template {
     fn read(text: &str) -> Self {
         let mut pieces = Vec::new();
         for (number, part) in text.split('{').enumerate() {
-            let (word, rest) = if number == 0 { ("", part) } else { part.split_once('}').unwrap_or((part, "")) };
+            let (word, rest) = if number == 0 {
+                ("", part)
+            } else {
+                part.split_once('}').unwrap_or((part, ""))
+            };
             pieces.extend(match word {
                 "cik" => Some(Piece::Cik),
                 "cik_number" => Some(Piece::CikNumber),
@@ -88,7 +103,10 @@ impl Template {
                 Piece::Cik => write!(url, "{}", key.cik),
                 Piece::CikNumber => write!(url, "{}", key.cik.number()),
                 Piece::AccessionNumber => url.write_str(key.accession_number),
-                Piece::AccessionCompact => key.accession_number.split('-').try_for_each(|digits| url.write_str(digits)),
+                Piece::AccessionCompact => key
+                    .accession_number
+                    .split('-')
+                    .try_for_each(|digits| url.write_str(digits)),
                 Piece::PrimaryDocument => url.write_str(key.primary_document?),
             };
             written.expect("writing to memory cannot fail");
@@ -104,14 +122,29 @@ mod tests {
     #[test]
     fn links_are_filled_with_a_filings_values() {
         let links = Links {
-            evidence: Template::read("https://publisher.example/{cik_number}/{accession_compact}/{accession_number}-index.htm"),
+            evidence: Template::read(
+                "https://publisher.example/{cik_number}/{accession_compact}/{accession_number}-index.htm",
+            ),
             primary_document: Template::read("{cik}/{primary_document}"),
             text: Template::default(),
         };
-        let key = FilingKey { cik: "320193".parse().unwrap(), accession_number: "0000320193-24-000123", primary_document: None };
-        assert_eq!(links.evidence(key).unwrap(), "https://publisher.example/320193/000032019324000123/0000320193-24-000123-index.htm");
+        let key = FilingKey {
+            cik: "320193".parse().unwrap(),
+            accession_number: "0000320193-24-000123",
+            primary_document: None,
+        };
+        assert_eq!(
+            links.evidence(key).unwrap(),
+            "https://publisher.example/320193/000032019324000123/0000320193-24-000123-index.htm"
+        );
         assert_eq!((links.primary_document(key), links.text(key)), (None, None));
-        let with_document = FilingKey { primary_document: Some("a.htm"), ..key };
-        assert_eq!(links.primary_document(with_document).unwrap(), "0000320193/a.htm");
+        let with_document = FilingKey {
+            primary_document: Some("a.htm"),
+            ..key
+        };
+        assert_eq!(
+            links.primary_document(with_document).unwrap(),
+            "0000320193/a.htm"
+        );
     }
 }

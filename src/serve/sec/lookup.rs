@@ -4,12 +4,20 @@ use super::registrants::Registrants;
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 
-/// The rows of each ticker of a list, in its order. Notes that tickers are of today, and which are unknown.
-pub fn with_tickers(registrants: &Registrants, tickers: &[&str], meta: &mut Meta) -> Vec<Vec<usize>> {
+/// The rows of each ticker of a list, in its order. Notes that tickers are of today, and which are
+/// unknown.
+pub fn with_tickers(
+    registrants: &Registrants,
+    tickers: &[&str],
+    meta: &mut Meta,
+) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut unknown = Vec::new();
     for ticker in tickers {
-        let rows: Vec<usize> = registrants.with_ticker(ticker).filter(|row| !found.iter().flatten().any(|known| known == row)).collect();
+        let rows: Vec<usize> = registrants
+            .with_ticker(ticker)
+            .filter(|row| !found.iter().flatten().any(|known| known == row))
+            .collect();
         if registrants.with_ticker(ticker).next().is_none() {
             unknown.push(ticker.trim().to_ascii_uppercase());
         }
@@ -20,7 +28,13 @@ pub fn with_tickers(registrants: &Registrants, tickers: &[&str], meta: &mut Meta
         "Tickers are those of today: a former ticker finds nobody, and a ticker that was given to another company finds that one.",
     );
     if !unknown.is_empty() {
-        meta.notice("TICKER_UNKNOWN", format!("no registrant has the ticker {} today; delisted companies are found by name", unknown.join(", ")));
+        meta.notice(
+            "TICKER_UNKNOWN",
+            format!(
+                "no registrant has the ticker {} today; delisted companies are found by name",
+                unknown.join(", ")
+            ),
+        );
     }
     found
 }
@@ -29,7 +43,10 @@ pub fn with_tickers(registrants: &Registrants, tickers: &[&str], meta: &mut Meta
 ///
 /// # Errors
 /// `invalid_parameter`, naming the second.
-pub fn check_alternatives(parameters: &[(&'static str, bool)], message: &'static str) -> Result<()> {
+pub fn check_alternatives(
+    parameters: &[(&'static str, bool)],
+    message: &'static str,
+) -> Result<()> {
     match parameters.iter().filter(|(_, is_given)| *is_given).nth(1) {
         Some((second, _)) => Err(Problem::of_field(Code::InvalidParameter, second, message)),
         None => Ok(()),

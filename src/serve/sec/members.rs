@@ -1,4 +1,5 @@
-//! Says of each registrant whether its facts were published, and why not where they were not, so that nothing is just missing.
+//! Says of each registrant whether its facts were published, and why not where they were not, so
+//! that nothing is just missing.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,10 @@ impl CachedPart for Bucket {
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let table = Table::read(bytes, &["cik", "outcome"], path)?;
-        Ok(Self { ciks: table.texts("cik")?, outcomes: table.texts("outcome")? })
+        Ok(Self {
+            ciks: table.texts("cik")?,
+            outcomes: table.texts("outcome")?,
+        })
     }
 
     fn size_bytes(&self) -> usize {
@@ -51,13 +55,24 @@ impl Members {
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(reader: PartReader<'_>) -> Result<Self> {
         let dataset = reader.manifest().datasets.get(Self::DATASET_ID);
-        let reads: Vec<_> = dataset.into_iter().flat_map(|dataset| &dataset.parts).map(|part| reader.read::<Bucket>(part)).collect();
+        let reads: Vec<_> = dataset
+            .into_iter()
+            .flat_map(|dataset| &dataset.parts)
+            .map(|part| reader.read::<Bucket>(part))
+            .collect();
         let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
         let mut members = Self::default();
         for bucket in &buckets {
             for row in 0..bucket.ciks.len() {
-                let cik: Cik = bucket.ciks.at(row).parse().map_err(|error| Error::store(format!("{}: {error}", Self::DATASET_ID)))?;
-                members.outcomes.push((cik.number(), members.words.number(bucket.outcomes.get(row))?));
+                let cik: Cik = bucket
+                    .ciks
+                    .at(row)
+                    .parse()
+                    .map_err(|error| Error::store(format!("{}: {error}", Self::DATASET_ID)))?;
+                members.outcomes.push((
+                    cik.number(),
+                    members.words.number(bucket.outcomes.get(row))?,
+                ));
             }
         }
         members.outcomes.sort_unstable();
@@ -66,14 +81,21 @@ impl Members {
 
     /// What became of a registrant; none when the archive does not have it.
     pub fn outcome(&self, cik: Cik) -> Option<&str> {
-        let index = self.outcomes.binary_search_by_key(&cik.number(), |(number, _)| *number).ok()?;
+        let index = self
+            .outcomes
+            .binary_search_by_key(&cik.number(), |(number, _)| *number)
+            .ok()?;
         self.words.text(self.outcomes[index].1)
     }
 
     /// Registrants by outcome.
     pub fn outcomes(&self) -> BTreeMap<&str, u64> {
         let mut counts = BTreeMap::new();
-        for outcome in self.outcomes.iter().filter_map(|(_, word)| self.words.text(*word)) {
+        for outcome in self
+            .outcomes
+            .iter()
+            .filter_map(|(_, word)| self.words.text(*word))
+        {
             *counts.entry(outcome).or_default() += 1;
         }
         counts

@@ -1,5 +1,5 @@
-//! The securities family: registrants, their filings, figures as filed with the filing that reported each, and figures of several
-//! registrants side by side.
+//! The securities family: registrants, their filings, figures as filed with the filing that
+//! reported each, and figures of several registrants side by side.
 
 mod company;
 mod compare;
@@ -71,14 +71,21 @@ pub static FAMILY: Family = Family {
             example: "0000320193",
             description: "CIK, with or without leading zeros; answers carry all ten digits.",
         },
-        Placeholder { name: "metric", pattern: "^[a-z_]+$", example: "sec.financial_value/metric", description: "Key of a metric; another word is refused." },
+        Placeholder {
+            name: "metric",
+            pattern: "^[a-z_]+$",
+            example: "sec.financial_value/metric",
+            description: "Key of a metric; another word is refused.",
+        },
     ],
 };
 
 async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Tables> {
     let mut tables = Tables::default();
     let sec = SecTables::load(reader, contracts).await?;
-    sec.registrants.iter().for_each(|registrants| tables.watch(registrants));
+    sec.registrants
+        .iter()
+        .for_each(|registrants| tables.watch(registrants));
     tables.insert(sec);
     Ok(tables)
 }

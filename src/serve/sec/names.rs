@@ -1,4 +1,5 @@
-//! Finds registrants by name, present or former. Listed registrants come before others that fit as well, the larger first.
+//! Finds registrants by name, present or former. Listed registrants come before others that fit as
+//! well, the larger first.
 
 use std::cmp::Ordering;
 
@@ -56,10 +57,17 @@ impl Match {
 
     /// As answers show it.
     pub fn shown(self) -> ShownMatch {
-        ShownMatch { score: Decimal { units: i128::from(self.score()), scale: 4 }, label: self.name() }
+        ShownMatch {
+            score: Decimal {
+                units: i128::from(self.score()),
+                scale: 4,
+            },
+            label: self.name(),
+        }
     }
 
-    /// Whether the registrant is known by all that was asked for, and not by some of its words or others like them.
+    /// Whether the registrant is known by all that was asked for, and not by some of its words or
+    /// others like them.
     pub fn is_whole(self) -> bool {
         !matches!(self, Self::Name(hit) if hit.fit >= NameMatch::Token)
     }
@@ -86,7 +94,9 @@ pub struct Found {
 pub fn has_all_words(asked: &str, name: &str) -> bool {
     let core = |text: &str| searched(&spelled_out(text), Forms::OfAnyCountry).core;
     let (asked, name) = (core(asked), core(name));
-    asked.split(' ').all(|word| name.split(' ').any(|known| known.starts_with(word)))
+    asked
+        .split(' ')
+        .all(|word| name.split(' ').any(|known| known.starts_with(word)))
 }
 
 /// A registrant's names, as they are indexed.
@@ -101,8 +111,9 @@ pub struct Named<'a> {
 #[derive(Debug, Default)]
 pub struct Names {
     names: RowNames,
-    /// The number of each name among its row's former names, or [`NONE`]; in the order of the listing, present names first, so that the first that are
-    /// looked at are those of large companies.
+    /// The number of each name among its row's former names, or [`NONE`]; in the order of the
+    /// listing, present names first, so that the first that are looked at are those of large
+    /// companies.
     formers: Column<u32>,
     /// By row, or [`NONE`].
     listing: Column<u32>,
@@ -111,7 +122,11 @@ pub struct Names {
 /// No former name, and not listed.
 const NONE: u32 = u32::MAX;
 
-stored!(Names { names, formers, listing });
+stored!(Names {
+    names,
+    formers,
+    listing
+});
 
 impl Names {
     /// Indexes the names of all rows.
@@ -120,7 +135,10 @@ impl Names {
     /// `Store`, when there are too many names.
     pub fn new<'a>(rows: impl Iterator<Item = Named<'a>>) -> Result<Self> {
         let rows: Vec<Named<'a>> = rows.collect();
-        let listing: Vec<u32> = rows.iter().map(|named| named.listing.unwrap_or(NONE)).collect();
+        let listing: Vec<u32> = rows
+            .iter()
+            .map(|named| named.listing.unwrap_or(NONE))
+            .collect();
         let mut order: Vec<u32> = (0..).take(rows.len()).collect();
         order.sort_by_key(|row| listing[*row as usize]);
         let mut names = RowNamesBuilder::of_companies();
@@ -135,20 +153,41 @@ impl Names {
                 formers.push(number);
             }
         }
-        Ok(Self { names: names.finish()?, formers: formers.into(), listing: listing.into() })
+        Ok(Self {
+            names: names.finish()?,
+            formers: formers.into(),
+            listing: listing.into(),
+        })
     }
 
-    /// Finds registrants, the first `count` in order: by score, listed ones before others, by their listing, then by name. Returns whether there may be more.
-    pub fn search<'a>(&self, text: &str, count: usize, name: impl Fn(u32) -> &'a str) -> (Vec<Found>, bool) {
-        let Some(query) = Query::new(&spelled_out(text), Forms::OfAnyCountry) else { return (Vec::new(), false) };
+    /// Finds registrants, the first `count` in order: by score, listed ones before others, by their
+    /// listing, then by name. Returns whether there may be more.
+    pub fn search<'a>(
+        &self,
+        text: &str,
+        count: usize,
+        name: impl Fn(u32) -> &'a str,
+    ) -> (Vec<Found>, bool) {
+        let Some(query) = Query::new(&spelled_out(text), Forms::OfAnyCountry) else {
+            return (Vec::new(), false);
+        };
         let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed);
         let listing = |hit: &RowHit| self.listing[hit.row as usize];
-        put_first(&mut hits, count, |a, b| match b.score.cmp(&a.score).then_with(|| listing(a).cmp(&listing(b))) {
-            Ordering::Equal => name(a.row).cmp(name(b.row)).then(a.row.cmp(&b.row)),
-            order => order,
+        put_first(&mut hits, count, |a, b| {
+            match b
+                .score
+                .cmp(&a.score)
+                .then_with(|| listing(a).cmp(&listing(b)))
+            {
+                Ordering::Equal => name(a.row).cmp(name(b.row)).then(a.row.cmp(&b.row)),
+                order => order,
+            }
         });
-        let found =
-            |hit: &RowHit| Found { row: hit.row, matched: Match::Name(*hit), former: Some(self.formers[hit.name as usize]).filter(|former| *former != NONE) };
+        let found = |hit: &RowHit| Found {
+            row: hit.row,
+            matched: Match::Name(*hit),
+            former: Some(self.formers[hit.name as usize]).filter(|former| *former != NONE),
+        };
         (hits.iter().map(found).collect(), is_cut)
     }
 }

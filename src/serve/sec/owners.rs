@@ -1,4 +1,5 @@
-//! Which rows of a part belong to which registrant. Relies on the part's order by CIK, and refuses a part that is not in it.
+//! Which rows of a part belong to which registrant. Relies on the part's order by CIK, and refuses
+//! a part that is not in it.
 
 use std::ops::{Deref, Range};
 
@@ -31,33 +32,63 @@ impl Owners {
             if text == last {
                 continue;
             }
-            let cik: Cik = text.parse().map_err(|error| Error::store(format!("{path}: row {row}: {error}")))?;
-            if starts.last().is_some_and(|(number, _)| *number >= cik.number()) {
-                return Err(Error::store(format!("{path}: registrant {text} in row {row} is out of order")));
+            let cik: Cik = text
+                .parse()
+                .map_err(|error| Error::store(format!("{path}: row {row}: {error}")))?;
+            if starts
+                .last()
+                .is_some_and(|(number, _)| *number >= cik.number())
+            {
+                return Err(Error::store(format!(
+                    "{path}: registrant {text} in row {row} is out of order"
+                )));
             }
             starts.push((cik.number(), rows_of(row)?));
             last = text;
         }
-        Ok(Self { starts, rows: rows_of(ciks.len())? })
+        Ok(Self {
+            starts,
+            rows: rows_of(ciks.len())?,
+        })
     }
 
     /// The rows of a registrant; none when it has none.
     pub fn rows(&self, cik: Cik) -> Range<usize> {
-        let Ok(index) = self.starts.binary_search_by_key(&cik.number(), |(number, _)| *number) else { return 0..0 };
-        let end = self.starts.get(index + 1).map_or(self.rows, |(_, start)| *start);
+        let Ok(index) = self
+            .starts
+            .binary_search_by_key(&cik.number(), |(number, _)| *number)
+        else {
+            return 0..0;
+        };
+        let end = self
+            .starts
+            .get(index + 1)
+            .map_or(self.rows, |(_, start)| *start);
         self.starts[index].1 as usize..end as usize
     }
 
     /// The registrant whose row it is.
     pub fn owner(&self, row: usize) -> Option<Cik> {
-        let after = self.starts.partition_point(|(_, start)| *start as usize <= row);
-        after.checked_sub(1).and_then(|index| Cik::from_number(self.starts[index].0))
+        let after = self
+            .starts
+            .partition_point(|(_, start)| *start as usize <= row);
+        after
+            .checked_sub(1)
+            .and_then(|index| Cik::from_number(self.starts[index].0))
     }
 
     /// The registrants and their rows.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Range<usize>)> {
-        let ends = self.starts.iter().skip(1).map(|(_, start)| *start).chain([self.rows]);
-        self.starts.iter().zip(ends).map(|((number, start), end)| (*number, *start as usize..end as usize))
+        let ends = self
+            .starts
+            .iter()
+            .skip(1)
+            .map(|(_, start)| *start)
+            .chain([self.rows]);
+        self.starts
+            .iter()
+            .zip(ends)
+            .map(|((number, start), end)| (*number, *start as usize..end as usize))
     }
 
     pub fn size_bytes(&self) -> usize {
@@ -89,7 +120,8 @@ pub trait OwnedColumns: Send + Sync + Sized + 'static {
     }
 }
 
-/// The columns of one bucket that answers show, whose its rows are, and the files that they come from.
+/// The columns of one bucket that answers show, whose its rows are, and the files that they come
+/// from.
 #[derive(Debug)]
 pub struct Owned<C> {
     columns: C,
@@ -122,7 +154,12 @@ impl<C: OwnedColumns> CachedPart for Owned<C> {
         let owners = Owners::of(&table.texts("cik")?, path)?;
         let columns = C::open(&table)?;
         columns.check_order(&owners, path)?;
-        Ok(Self { size_bytes: table.size_bytes() + owners.size_bytes() + row_sources.size_bytes(), columns, owners, row_sources })
+        Ok(Self {
+            size_bytes: table.size_bytes() + owners.size_bytes() + row_sources.size_bytes(),
+            columns,
+            owners,
+            row_sources,
+        })
     }
 
     fn size_bytes(&self) -> usize {

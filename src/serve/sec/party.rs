@@ -19,18 +19,33 @@ pub struct Party<'a> {
     pub role: Option<&'a str>,
     /// The registrant's first current ticker symbol; null if it has none.
     pub ticker: Option<&'a str>,
-    /// Standard Industrial Classification code of the registrant, four digits; null if the SEC assigns none.
+    /// Standard Industrial Classification code of the registrant, four digits; null if the SEC
+    /// assigns none.
     pub sic: Option<&'a str>,
-    /// The SEC's code of the state or country of the registrant's business address; null if it is not published.
+    /// The SEC's code of the state or country of the registrant's business address; null if it is
+    /// not published.
     pub state: Option<&'a str>,
 }
 
 impl<'a> Party<'a> {
     /// What the release knows of a registrant.
     pub fn of(cik: String, known: Option<(&'a Registrants, usize)>) -> Self {
-        let (name, ticker, sic, state) = known.map_or((None, None, None, None), |(registrants, row)| {
-            (registrants.name(row), registrants.tickers(row).next(), registrants.sic(row), registrants.state(row))
-        });
-        Self { cik, name, role: None, ticker, sic, state }
+        let (name, ticker, sic, state) =
+            known.map_or((None, None, None, None), |(registrants, row)| {
+                (
+                    registrants.name(row),
+                    registrants.tickers(row).next(),
+                    registrants.sic(row),
+                    registrants.state(row),
+                )
+            });
+        Self {
+            cik,
+            name,
+            role: None,
+            ticker,
+            sic,
+            state,
+        }
     }
 }

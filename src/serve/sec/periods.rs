@@ -1,4 +1,5 @@
-//! Which periods a question is about: annual or quarterly, which fiscal years, as known on which day.
+//! Which periods a question is about: annual or quarterly, which fiscal years, as known on which
+//! day.
 
 use crate::days;
 use crate::http::meta::Meta;
@@ -15,7 +16,10 @@ pub const FISCAL_YEAR_TO: Parameter = YEAR.described("Last fiscal year, inclusiv
 /// Both years in one, where a request is about one fiscal year.
 pub const FISCAL_YEAR: Parameter =
     YEAR.described("One fiscal year: the same as `fiscal_year_from` and `fiscal_year_to` with this year, and cannot be combined with them.");
-pub const YEAR: Kind = Kind::Integer { min: 1900, max: 2200 };
+pub const YEAR: Kind = Kind::Integer {
+    min: 1900,
+    max: 2200,
+};
 pub const KNOWN_AT: Parameter =
     Kind::Date.described("Answer with what had been filed by the end of this day: values, restatements and first reports as they were then known.");
 
@@ -42,16 +46,32 @@ impl Span {
     pub fn of(span: Option<&str>, period: &str) -> Result<Option<Self>> {
         let Some(text) = span else { return Ok(None) };
         if period != QUARTERLY {
-            return Err(Problem::of_field(Code::InvalidParameter, "span", "`span` needs `period=quarterly`"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "span",
+                "`span` needs `period=quarterly`",
+            ));
         }
-        Ok(Some(if text == YTD { Self::YearToDate } else { Self::Quarter }))
+        Ok(Some(if text == YTD {
+            Self::YearToDate
+        } else {
+            Self::Quarter
+        }))
     }
 
-    /// Whether a figure has this span. Balances and share counts, which have no first day, have both.
-    pub fn matches(self, is_ytd: bool, fiscal_period: Option<&str>, period_start: Option<i32>) -> bool {
+    /// Whether a figure has this span. Balances and share counts, which have no first day, have
+    /// both.
+    pub fn matches(
+        self,
+        is_ytd: bool,
+        fiscal_period: Option<&str>,
+        period_start: Option<i32>,
+    ) -> bool {
         match self {
             Self::Quarter => !is_ytd,
-            Self::YearToDate => is_ytd || fiscal_period == Some(FIRST_QUARTER) || period_start.is_none(),
+            Self::YearToDate => {
+                is_ytd || fiscal_period == Some(FIRST_QUARTER) || period_start.is_none()
+            }
         }
     }
 }
@@ -69,18 +89,30 @@ pub struct StatedPeriod {
 ///
 /// # Errors
 /// `invalid_parameter`, when they are the wrong way round, or given twice.
-pub fn fiscal_years(one: Option<i32>, (from, to): (Option<i32>, Option<i32>)) -> Result<(Option<i32>, Option<i32>)> {
+pub fn fiscal_years(
+    one: Option<i32>,
+    (from, to): (Option<i32>, Option<i32>),
+) -> Result<(Option<i32>, Option<i32>)> {
     if let Some(year) = one {
         if from.or(to).is_some() {
-            let message = "give `fiscal_year`, or `fiscal_year_from` and `fiscal_year_to`, not both";
-            return Err(Problem::of_field(Code::InvalidParameter, "fiscal_year", message));
+            let message =
+                "give `fiscal_year`, or `fiscal_year_from` and `fiscal_year_to`, not both";
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "fiscal_year",
+                message,
+            ));
         }
         return Ok((Some(year), Some(year)));
     }
     match (from, to) {
         (Some(from), Some(to)) if from > to => {
             let message = format!("`fiscal_year_from` {from} is after `fiscal_year_to` {to}");
-            Err(Problem::of_field(Code::InvalidParameter, "fiscal_year_from", message))
+            Err(Problem::of_field(
+                Code::InvalidParameter,
+                "fiscal_year_from",
+                message,
+            ))
         }
         years => Ok(years),
     }
@@ -98,10 +130,22 @@ pub fn add_as_filed_notice(meta: &mut Meta) {
 pub fn add_stated_periods_notice(meta: &mut Meta, figures: &[Vec<StatedPeriod>]) {
     let day = |day: Option<i32>| day.map(|day| days::date(day).to_string());
     let statement = |stated: &StatedPeriod| {
-        let period: Vec<String> = [day(stated.start), day(stated.end)].into_iter().flatten().collect();
+        let period: Vec<String> = [day(stated.start), day(stated.end)]
+            .into_iter()
+            .flatten()
+            .collect();
         format!("{} ({})", period.join(".."), stated.accession_number)
     };
-    let mut periods: Vec<String> = figures.iter().map(|stated| stated.iter().map(statement).collect::<Vec<_>>().join(", then ")).collect();
+    let mut periods: Vec<String> = figures
+        .iter()
+        .map(|stated| {
+            stated
+                .iter()
+                .map(statement)
+                .collect::<Vec<_>>()
+                .join(", then ")
+        })
+        .collect();
     periods.sort();
     periods.dedup();
     if !periods.is_empty() {

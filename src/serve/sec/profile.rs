@@ -1,4 +1,5 @@
-//! Answers `GET companies/{cik}`: what a registrant is, its names and tickers, its periodic reports, and which metrics it has.
+//! Answers `GET companies/{cik}`: what a registrant is, its names and tickers, its periodic
+//! reports, and which metrics it has.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -47,7 +48,8 @@ struct Company<'a> {
     company: CompanyFields<'a>,
     /// Numbers of periodic reports.
     filings: ReportCounts,
-    /// Filings in which the registrant says that it succeeds another (8-K12B, 8-K12G3, 8-K15D5), oldest first; the document names the predecessor, which the SEC's lists do not.
+    /// Filings in which the registrant says that it succeeds another (8-K12B, 8-K12G3, 8-K15D5),
+    /// oldest first; the document names the predecessor, which the SEC's lists do not.
     successions: Vec<Succession<'a>>,
     /// Extent of the published figures, one item for each metric and period type.
     metrics_available: Vec<AvailableMetric<'a>>,
@@ -80,8 +82,15 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         return Err(not_published(REGISTRANTS));
     }
     let bucket = sec.profiles.about(call.reader(), cik).await?;
-    let record = bucket.and_then(|bucket| Record::find(&bucket.table, bucket.part, &cik.to_string()));
-    let record = record.ok_or_else(|| Problem::of_field(Code::NotFound, "cik", format!("no registrant with the CIK {cik} is published")))?;
+    let record =
+        bucket.and_then(|bucket| Record::find(&bucket.table, bucket.part, &cik.to_string()));
+    let record = record.ok_or_else(|| {
+        Problem::of_field(
+            Code::NotFound,
+            "cik",
+            format!("no registrant with the CIK {cik} is published"),
+        )
+    })?;
     let values = sec.values.about(call.reader(), cik).await?;
     let successions = Successions::of(call, cik).await?;
     json.value(&Company {
@@ -91,9 +100,18 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         metrics_available: available(call, cik, values.as_ref()),
         provenance: record.origin(&call.release.manifest),
     });
-    let mut meta = Meta { datasets: vec![REGISTRANTS.into(), VALUES.into()], ..Meta::default() };
-    meta.coverage = Some(Coverage { scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)), ..Coverage::default() });
-    meta.notice("TICKER_IS_CURRENT", "Tickers and exchanges are those of today; tickers of the past are not published.");
+    let mut meta = Meta {
+        datasets: vec![REGISTRANTS.into(), VALUES.into()],
+        ..Meta::default()
+    };
+    meta.coverage = Some(Coverage {
+        scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)),
+        ..Coverage::default()
+    });
+    meta.notice(
+        "TICKER_IS_CURRENT",
+        "Tickers and exchanges are those of today; tickers of the past are not published.",
+    );
     meta.notice(
         "FISCAL_YEAR_END_IS_A_HINT",
         "fiscal_year_end is that of the last report; years of 52 or 53 weeks end on other days. Figures carry their own period_end.",
@@ -107,31 +125,58 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         );
     }
     if record.flag("is_address_withheld") == Some(true) {
-        meta.notice("ADDRESS_WITHHELD", "Street, city and postal code may be a person's and are not published.");
+        meta.notice(
+            "ADDRESS_WITHHELD",
+            "Street, city and postal code may be a person's and are not published.",
+        );
     }
     Ok(meta)
 }
 
 /// Which metrics have values, in both series, or why one has none.
-fn available<'a>(call: &'a Call<'_>, cik: Cik, values: Option<&Bucket<'_, Owned<ValueTable>>>) -> Vec<AvailableMetric<'a>> {
+fn available<'a>(
+    call: &'a Call<'_>,
+    cik: Cik,
+    values: Option<&Bucket<'_, Owned<ValueTable>>>,
+) -> Vec<AvailableMetric<'a>> {
     let metrics = allowed(call.contracts(), VALUES, "metric");
     let of_period = |period: &'static str| {
-        let wanted = Wanted { period, fiscal_year_from: None, fiscal_year_to: None, known_at: None, span: None };
-        metrics.iter().zip(read(call, values, cik, &metrics, wanted)).map(move |(metric, series)| {
-            let years = || fiscal_years(values, &series);
-            AvailableMetric {
-                metric,
-                period,
-                first_fiscal_year: years().min(),
-                last_fiscal_year: years().max(),
-                values: series.figures.len(),
-                reason_if_none: series.null_reason,
-            }
-        })
+        let wanted = Wanted {
+            period,
+            fiscal_year_from: None,
+            fiscal_year_to: None,
+            known_at: None,
+            span: None,
+        };
+        metrics
+            .iter()
+            .zip(read(call, values, cik, &metrics, wanted))
+            .map(move |(metric, series)| {
+                let years = || fiscal_years(values, &series);
+                AvailableMetric {
+                    metric,
+                    period,
+                    first_fiscal_year: years().min(),
+                    last_fiscal_year: years().max(),
+                    values: series.figures.len(),
+                    reason_if_none: series.null_reason,
+                }
+            })
     };
-    [ANNUAL, QUARTERLY].into_iter().flat_map(of_period).collect()
+    [ANNUAL, QUARTERLY]
+        .into_iter()
+        .flat_map(of_period)
+        .collect()
 }
 
-fn fiscal_years<'a>(values: Option<&'a Bucket<'_, Owned<ValueTable>>>, series: &'a Series) -> impl Iterator<Item = i32> + 'a {
-    values.into_iter().flat_map(|bucket| series.figures.iter().filter_map(|figure| cell(&bucket.table.fiscal_year, figure.latest())))
+fn fiscal_years<'a>(
+    values: Option<&'a Bucket<'_, Owned<ValueTable>>>,
+    series: &'a Series,
+) -> impl Iterator<Item = i32> + 'a {
+    values.into_iter().flat_map(|bucket| {
+        series
+            .figures
+            .iter()
+            .filter_map(|figure| cell(&bucket.table.fiscal_year, figure.latest()))
+    })
 }

@@ -1,4 +1,5 @@
-//! The rows of registrants, as profiles show them. Names and tickers of all registrants are elsewhere, because searches need them.
+//! The rows of registrants, as profiles show them. Names and tickers of all registrants are
+//! elsewhere, because searches need them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,7 +36,11 @@ impl Registrant {
 
 /// Columns of how many reports of a kind there are, and from when to when.
 const ANNUAL: [&str; 3] = ["annual_filings", "annual_first_filed", "annual_last_filed"];
-const QUARTERLY: [&str; 3] = ["quarterly_filings", "quarterly_first_filed", "quarterly_last_filed"];
+const QUARTERLY: [&str; 3] = [
+    "quarterly_filings",
+    "quarterly_first_filed",
+    "quarterly_last_filed",
+];
 
 impl Dataset for Registrant {
     const ID: &'static str = "sec.registrant";
@@ -162,11 +167,31 @@ pub fn shown<'a>(record: &'a Record<'_, Registrant>) -> CompanyFields<'a> {
     };
     let former_names = zipped(["former_names", "former_names_from", "former_names_to"]);
     let fund_classes = zipped(["fund_symbols", "fund_series", "fund_classes"]);
-    let tickers = record.texts("tickers").into_iter().zip(record.texts("exchanges"));
+    let tickers = record
+        .texts("tickers")
+        .into_iter()
+        .zip(record.texts("exchanges"));
     CompanyFields {
-        former_names: former_names.map(|(name, (from, to))| FormerName { name, from: known(from), to: known(to) }).collect(),
-        tickers: tickers.map(|(ticker, exchange)| Ticker { ticker, exchange: known(exchange) }).collect(),
-        fund_classes: fund_classes.map(|(symbol, (series_id, class_id))| FundClass { symbol, series_id, class_id }).collect(),
+        former_names: former_names
+            .map(|(name, (from, to))| FormerName {
+                name,
+                from: known(from),
+                to: known(to),
+            })
+            .collect(),
+        tickers: tickers
+            .map(|(ticker, exchange)| Ticker {
+                ticker,
+                exchange: known(exchange),
+            })
+            .collect(),
+        fund_classes: fund_classes
+            .map(|(symbol, (series_id, class_id))| FundClass {
+                symbol,
+                series_id,
+                class_id,
+            })
+            .collect(),
         ..CompanyFields::of(record)
     }
 }
@@ -178,7 +203,10 @@ impl ReportCounts {
             first_filed: record.day(first).map(Date),
             last_filed: record.day(last).map(Date),
         };
-        Self { annual: count(ANNUAL), quarterly: count(QUARTERLY) }
+        Self {
+            annual: count(ANNUAL),
+            quarterly: count(QUARTERLY),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Registrants in memory, as far as finding and naming them needs; the rest of a profile is read with its bucket.
+//! Registrants in memory, as far as finding and naming them needs; the rest of a profile is read
+//! with its bucket.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -81,51 +82,86 @@ impl Registrants {
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
-    pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Option<Index<Self>>> {
-        let Some(dataset) = reader.manifest().datasets.get(DATASET_ID) else { return Ok(None) };
+    pub async fn load(
+        reader: PartReader<'_>,
+        contracts: &Contracts,
+    ) -> Result<Option<Index<Self>>> {
+        let Some(dataset) = reader.manifest().datasets.get(DATASET_ID) else {
+            return Ok(None);
+        };
         let contract = contracts.get(DATASET_ID);
-        let categories: Vec<String> = contract.into_iter().flat_map(|contract| contract.values_of("filer_category")).map(|known| known.value.clone()).collect();
+        let categories: Vec<String> = contract
+            .into_iter()
+            .flat_map(|contract| contract.values_of("filer_category"))
+            .map(|known| known.value.clone())
+            .collect();
         let make = async {
-            let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Owned<Bucket>>(part)).collect();
-            let buckets: Vec<Owned<Bucket>> = stream::iter(reads).buffered(LOADING).try_collect().await?;
+            let reads: Vec<_> = dataset
+                .parts
+                .iter()
+                .map(|part| reader.read::<Owned<Bucket>>(part))
+                .collect();
+            let buckets: Vec<Owned<Bucket>> =
+                stream::iter(reads).buffered(LOADING).try_collect().await?;
             let categories = categories.clone();
             indexed(move || Self::of(&buckets, &categories)).await
         };
-        reader.index(DATASET_ID, &categories.join(" "), make).await.map(Some)
+        reader
+            .index(DATASET_ID, &categories.join(" "), make)
+            .await
+            .map(Some)
     }
 
     /// `categories` of filers run from large to small.
     fn of(buckets: &[Owned<Bucket>], categories: &[String]) -> Result<Self> {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, bucket) in buckets.iter().enumerate() {
-            order.extend(bucket.owners.iter().enumerate().map(|(row, (cik, _))| (cik, number, row)));
+            order.extend(
+                bucket
+                    .owners
+                    .iter()
+                    .enumerate()
+                    .map(|(row, (cik, _))| (cik, number, row)),
+            );
         }
         order.sort_unstable();
         let mut all = Self::default();
         for &(cik, number, row) in &order {
             let bucket = &buckets[number];
-            let index = u32::try_from(all.ciks.len()).map_err(|_| Error::store("more registrants than an index can number"))?;
+            let index = u32::try_from(all.ciks.len())
+                .map_err(|_| Error::store("more registrants than an index can number"))?;
             all.ciks.push(cik);
             all.names.push(bucket.name.get(row).unwrap_or_default())?;
             all.former_names.push(index, bucket.former_names.at(row))?;
             all.tickers.push(index, bucket.tickers.at(row))?;
             all.exchanges.push(index, bucket.exchanges.at(row))?;
             let symbols = bucket.tickers.at(row).chain(bucket.fund_symbols.at(row));
-            all.by_ticker.extend(symbols.map(|symbol| (comparable(symbol).into_boxed_str(), index)));
+            all.by_ticker
+                .extend(symbols.map(|symbol| (comparable(symbol).into_boxed_str(), index)));
             all.sics.push(bucket.sic.get(row))?;
             all.sic_descriptions.push(bucket.sic_description.get(row))?;
             all.fiscal_year_ends.push(bucket.fiscal_year_end.get(row))?;
             all.states.push(bucket.business_state_or_country.get(row))?;
-            all.validation_statuses.push(bucket.validation_status.get(row))?;
+            all.validation_statuses
+                .push(bucket.validation_status.get(row))?;
             all.row_sources.push_of(&bucket.row_sources, row)?;
         }
         all.by_ticker.sort_unstable();
         all.by_ticker.dedup();
         all.search = Names::new(order.iter().map(|&(_, number, row)| {
             let bucket = &buckets[number];
-            let size = categories.iter().position(|category| bucket.filer_category.get(row) == Some(category)).unwrap_or(categories.len());
-            let listing = u32::try_from(size).ok().filter(|_| bucket.tickers.at(row).len() > 0);
-            Named { name: bucket.name.get(row).unwrap_or_default(), former_names: bucket.former_names.at(row).collect(), listing }
+            let size = categories
+                .iter()
+                .position(|category| bucket.filer_category.get(row) == Some(category))
+                .unwrap_or(categories.len());
+            let listing = u32::try_from(size)
+                .ok()
+                .filter(|_| bucket.tickers.at(row).len() > 0);
+            Named {
+                name: bucket.name.get(row).unwrap_or_default(),
+                former_names: bucket.former_names.at(row).collect(),
+                listing,
+            }
         }))?;
         Ok(all)
     }
@@ -173,7 +209,9 @@ impl Registrants {
 
     /// Exchanges of the tickers, in their order.
     pub fn exchanges(&self, row: usize) -> impl Iterator<Item = Option<&str>> {
-        self.exchanges.at(row).map(|exchange| Some(exchange).filter(|exchange| *exchange != UNKNOWN))
+        self.exchanges
+            .at(row)
+            .map(|exchange| Some(exchange).filter(|exchange| *exchange != UNKNOWN))
     }
 
     /// A former name, by its number among the registrant's.
@@ -184,23 +222,51 @@ impl Registrants {
     /// The name that a registrant was found by.
     pub fn name_found(&self, found: &Found) -> Option<&str> {
         let row = found.row as usize;
-        found.former.map_or_else(|| self.name(row), |number| self.former_name(row, number))
+        found
+            .former
+            .map_or_else(|| self.name(row), |number| self.former_name(row, number))
     }
 
-    /// Rows of the registrants that have a ticker today: one nearly always, two for a while when a company is reorganised.
+    /// Rows of the registrants that have a ticker today: one nearly always, two for a while when a
+    /// company is reorganised.
     pub fn with_ticker(&self, ticker: &str) -> impl Iterator<Item = usize> {
         let wanted = comparable(ticker);
-        let start = self.by_ticker.partition_point(|(known, _)| **known < *wanted);
-        self.by_ticker[start..].iter().take_while(move |(known, _)| **known == *wanted).map(|(_, row)| *row as usize)
+        let start = self
+            .by_ticker
+            .partition_point(|(known, _)| **known < *wanted);
+        self.by_ticker[start..]
+            .iter()
+            .take_while(move |(known, _)| **known == *wanted)
+            .map(|(_, row)| *row as usize)
     }
 
-    /// Finds registrants by name or, before all, by a ticker that is the whole text; the first `count` in order. Returns whether there may be more.
+    /// Finds registrants by name or, before all, by a ticker that is the whole text; the first
+    /// `count` in order. Returns whether there may be more.
     pub fn search(&self, text: &str, count: usize) -> (Vec<Found>, bool) {
-        let with_ticker = self.with_ticker(text).filter_map(|row| u32::try_from(row).ok());
-        let mut found: Vec<Found> = with_ticker.map(|row| Found { row, matched: Match::Ticker, former: None }).collect();
-        let (by_name, is_cut) = self.search.search(text, count, |row| self.name(row as usize).unwrap_or_default());
+        let with_ticker = self
+            .with_ticker(text)
+            .filter_map(|row| u32::try_from(row).ok());
+        let mut found: Vec<Found> = with_ticker
+            .map(|row| Found {
+                row,
+                matched: Match::Ticker,
+                former: None,
+            })
+            .collect();
+        let (by_name, is_cut) = self.search.search(text, count, |row| {
+            self.name(row as usize).unwrap_or_default()
+        });
         let by_ticker = found.len();
-        found.extend(by_name.into_iter().filter(|named| !found[..by_ticker].iter().any(|known| known.row == named.row)).collect::<Vec<_>>());
+        found.extend(
+            by_name
+                .into_iter()
+                .filter(|named| {
+                    !found[..by_ticker]
+                        .iter()
+                        .any(|known| known.row == named.row)
+                })
+                .collect::<Vec<_>>(),
+        );
         (found, is_cut)
     }
 
@@ -210,14 +276,34 @@ impl Registrants {
     }
 
     /// The provenance of a registrant.
-    pub fn provenance<'a>(&'a self, provenance: &ProvenanceWriter<'a>, row: usize, record_id: &'a str) -> Provenance<'a> {
-        provenance.of(&self.row_sources, row, self.validation_statuses.at(row), record_id)
+    pub fn provenance<'a>(
+        &'a self,
+        provenance: &ProvenanceWriter<'a>,
+        row: usize,
+        record_id: &'a str,
+    ) -> Provenance<'a> {
+        provenance.of(
+            &self.row_sources,
+            row,
+            self.validation_statuses.at(row),
+            record_id,
+        )
     }
 }
 
 /// A ticker as it is compared: `brk.b`, `BRK/B` and `BRK-B` are one.
 fn comparable(ticker: &str) -> String {
-    ticker.trim().chars().map(|character| if matches!(character, '.' | '/' | ' ') { '-' } else { character.to_ascii_uppercase() }).collect()
+    ticker
+        .trim()
+        .chars()
+        .map(|character| {
+            if matches!(character, '.' | '/' | ' ') {
+                '-'
+            } else {
+                character.to_ascii_uppercase()
+            }
+        })
+        .collect()
 }
 
 /// Lists of texts of rows most of which have none.
@@ -241,6 +327,12 @@ impl Lists {
 
     fn at(&self, row: usize) -> impl Iterator<Item = &str> {
         let start = self.rows.partition_point(|known| (*known as usize) < row);
-        (start..).take_while(move |&index| self.rows.get(index).is_some_and(|known| *known as usize == row)).map(|index| self.texts.get(index))
+        (start..)
+            .take_while(move |&index| {
+                self.rows
+                    .get(index)
+                    .is_some_and(|known| *known as usize == row)
+            })
+            .map(|index| self.texts.get(index))
     }
 }

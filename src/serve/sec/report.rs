@@ -53,7 +53,11 @@ pub struct Reports<'a> {
 impl<'a> Reports<'a> {
     pub fn report(&self, row: usize) -> Report<'a> {
         let accession_number = self.accession_number.get(row);
-        let key = accession_number.map(|accession_number| FilingKey { cik: self.cik, accession_number, primary_document: None });
+        let key = accession_number.map(|accession_number| FilingKey {
+            cik: self.cik,
+            accession_number,
+            primary_document: None,
+        });
         Report {
             form: self.form.get(row),
             filed_date: cell(self.filed_date, row).map(Date),
@@ -70,6 +74,11 @@ impl<'a> Reports<'a> {
     }
 
     pub fn first_reported(&self, row: usize) -> ReportedValue<'a> {
-        ReportedValue { value: self.value(row), concept: self.concept.get(row), report: self.report(row), record_id: self.record_id.at(row) }
+        ReportedValue {
+            value: self.value(row),
+            concept: self.concept.get(row),
+            report: self.report(row),
+            record_id: self.record_id.at(row),
+        }
     }
 }

@@ -18,12 +18,14 @@ use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;
 
-/// The note of the forms of periodic reports: annual and quarterly, for a changed fiscal year, and their amendments.
+/// The note of the forms of periodic reports: annual and quarterly, for a changed fiscal year, and
+/// their amendments.
 const PERIODIC: &str = "periodic";
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of form types; all periodic reports when absent. `10-K` does not include `10-K/A`.
+        /// Comma list of form types; all periodic reports when absent. `10-K` does not include
+        /// `10-K/A`.
         form: Vec<&'a str> = Kind::OneNoted(FILINGS, "form", PERIODIC),
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
@@ -55,13 +57,39 @@ struct Reports<'a> {
 
 async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let Parameters { form, filed_from, filed_to, period_from, period_to, limit, cursor } = Parameters::of(call)?;
+    let Parameters {
+        form,
+        filed_from,
+        filed_to,
+        period_from,
+        period_to,
+        limit,
+        cursor,
+    } = Parameters::of(call)?;
     let (filed, period) = Filter::days((filed_from, filed_to), (period_from, period_to))?;
-    let forms = if form.is_empty() { noted(call.contracts(), FILINGS, "form", PERIODIC) } else { form };
+    let forms = if form.is_empty() {
+        noted(call.contracts(), FILINGS, "form", PERIODIC)
+    } else {
+        form
+    };
     let forms = forms.into_iter().map(str::to_owned).collect();
-    let filter = Filter { forms, filed, period, items: &[], accession_number: None, limit, cursor };
+    let filter = Filter {
+        forms,
+        filed,
+        period,
+        items: &[],
+        accession_number: None,
+        limit,
+        cursor,
+    };
     let (page, found) = of_registrants(call, &[company.cik], &filter, &mut Meta::default()).await?;
-    json.value(&Reports { company: company.shown(), filings: found.iter().filter_map(|rows| PeriodicReport::of(call, rows)).collect() });
+    json.value(&Reports {
+        company: company.shown(),
+        filings: found
+            .iter()
+            .filter_map(|rows| PeriodicReport::of(call, rows))
+            .collect(),
+    });
     let mut meta = describe(call, page);
     meta.notice("PERIODIC_REPORTS", "Annual and quarterly reports and their amendments; /v1/filings/search has filings of all forms.");
     Ok(meta)

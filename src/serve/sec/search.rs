@@ -43,7 +43,8 @@ query! {
         name: Option<&'a str> = NAME,
         /// The same as `name`; cannot be combined with it.
         q: Option<&'a str> = NAME,
-        /// Comma list of tickers, exact; `BRK.B` and `BRK-B` are the same. Cannot be combined with `name`.
+        /// Comma list of tickers, exact; `BRK.B` and `BRK-B` are the same. Cannot be combined with
+        /// `name`.
         ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
         /// CIK, with or without leading zeros. Cannot be combined with `name` or `ticker`.
         cik: Option<&'a str> = Kind::Form(CIK),
@@ -80,53 +81,114 @@ struct CompanyMatch<'a> {
 
 /// The handler of the route table.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
+    let registrants = SecTables::of(call.release)
+        .registrants
+        .as_ref()
+        .ok_or_else(|| not_published(REGISTRANTS))?;
     let query = Parameters::of(call)?;
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
-    let mut meta = Meta { datasets: vec![REGISTRANTS.into()], ..Meta::default() };
+    let mut meta = Meta {
+        datasets: vec![REGISTRANTS.into()],
+        ..Meta::default()
+    };
     let (found, is_cut) = find(&query, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
     let reachable = &found[..found.len().min(MAX_FOUND)];
     let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
     let page = paging.slice(reachable);
-    let record_ids: Vec<String> = page.iter().map(|found| registrants.record_id(found.row as usize)).collect();
-    let shown = page.iter().zip(&record_ids).map(|(found, record_id)| shown(registrants, &provenance, found, record_id));
+    let record_ids: Vec<String> = page
+        .iter()
+        .map(|found| registrants.record_id(found.row as usize))
+        .collect();
+    let shown = page
+        .iter()
+        .zip(&record_ids)
+        .map(|(found, record_id)| shown(registrants, &provenance, found, record_id));
     json.value(&Companies(shown.collect()));
-    let (total, is_total_exact) = (found.len().min(MAX_COUNTED), !is_cut && found.len() <= MAX_COUNTED);
-    meta.page = Some(Page { total, is_total_exact, ..paging.page(reachable.len(), is_cut || reachable.len() < found.len()) });
-    meta.coverage =
-        Some(Coverage { scope: format!("{} registrants, of which those with a ticker have today's only", registrants.len()), ..Coverage::default() });
+    let (total, is_total_exact) = (
+        found.len().min(MAX_COUNTED),
+        !is_cut && found.len() <= MAX_COUNTED,
+    );
+    meta.page = Some(Page {
+        total,
+        is_total_exact,
+        ..paging.page(reachable.len(), is_cut || reachable.len() < found.len())
+    });
+    meta.coverage = Some(Coverage {
+        scope: format!(
+            "{} registrants, of which those with a ticker have today's only",
+            registrants.len()
+        ),
+        ..Coverage::default()
+    });
     Ok(meta)
 }
 
 /// Finds what the request asks for by the one way it names.
-fn find(query: &Parameters<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usize) -> Result<(Vec<Found>, bool)> {
-    let given = [("name", query.name.is_some()), ("q", query.q.is_some()), ("ticker", !query.ticker.is_empty()), ("cik", query.cik.is_some())];
-    check_alternatives(&given, "give only one of `name` (or its alias `q`), `ticker` and `cik`")?;
+fn find(
+    query: &Parameters<'_>,
+    registrants: &Registrants,
+    meta: &mut Meta,
+    wanted: usize,
+) -> Result<(Vec<Found>, bool)> {
+    let given = [
+        ("name", query.name.is_some()),
+        ("q", query.q.is_some()),
+        ("ticker", !query.ticker.is_empty()),
+        ("cik", query.cik.is_some()),
+    ];
+    check_alternatives(
+        &given,
+        "give only one of `name` (or its alias `q`), `ticker` and `cik`",
+    )?;
     let of_rows = |rows: &mut dyn Iterator<Item = usize>, matched: Match| -> Vec<Found> {
-        rows.filter_map(|row| Some(Found { row: u32::try_from(row).ok()?, matched, former: None })).collect()
+        rows.filter_map(|row| {
+            Some(Found {
+                row: u32::try_from(row).ok()?,
+                matched,
+                former: None,
+            })
+        })
+        .collect()
     };
     if !query.ticker.is_empty() {
         let rows = with_tickers(registrants, &query.ticker, meta);
-        return Ok((of_rows(&mut rows.into_iter().flatten(), Match::Ticker), false));
+        return Ok((
+            of_rows(&mut rows.into_iter().flatten(), Match::Ticker),
+            false,
+        ));
     }
     if let Some(text) = query.cik {
         let cik = cik_of(text, "cik")?;
         let found = of_rows(&mut registrants.find(cik).into_iter(), Match::Cik);
         if found.is_empty() {
-            meta.notice("CIK_UNKNOWN", format!("no registrant with the CIK {cik} is published"));
+            meta.notice(
+                "CIK_UNKNOWN",
+                format!("no registrant with the CIK {cik} is published"),
+            );
         }
         return Ok((found, false));
     }
     let (field, text) = match (query.name, query.q) {
         (Some(name), _) => ("name", name),
         (None, Some(name)) => ("q", name),
-        (None, None) => return Err(Problem::of_field(Code::MissingParameter, "name", "give one of `name`, `ticker` and `cik`")),
+        (None, None) => {
+            return Err(Problem::of_field(
+                Code::MissingParameter,
+                "name",
+                "give one of `name`, `ticker` and `cik`",
+            ));
+        }
     };
     check_name(field, text)?;
     Ok(registrants.search(text, wanted))
 }
 
-fn shown<'a>(registrants: &'a Registrants, provenance: &ProvenanceWriter<'a>, found: &Found, record_id: &'a str) -> CompanyMatch<'a> {
+fn shown<'a>(
+    registrants: &'a Registrants,
+    provenance: &ProvenanceWriter<'a>,
+    found: &Found,
+    record_id: &'a str,
+) -> CompanyMatch<'a> {
     let row = found.row as usize;
     CompanyMatch {
         company: CompanyName::of(registrants.cik(row), registrants.name(row)),
@@ -134,7 +196,9 @@ fn shown<'a>(registrants: &'a Registrants, provenance: &ProvenanceWriter<'a>, fo
         exchanges: registrants.exchanges(row).collect(),
         sic: registrants.sic(row),
         sic_description: registrants.sic_description(row),
-        former_name_matched: found.former.and_then(|number| registrants.former_name(row, number)),
+        former_name_matched: found
+            .former
+            .and_then(|number| registrants.former_name(row, number)),
         matched: found.matched.shown(),
         provenance: registrants.provenance(provenance, row, record_id),
     }

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/financials/{cik}`: statements by period, newest first, with a fixed list of lines. A line that was not reported is
-//! null.
+//! Answers `GET /v1/financials/{cik}`: statements by period, newest first, with a fixed list of
+//! lines. A line that was not reported is null.
 
 use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
@@ -30,7 +30,9 @@ use crate::sec::company::{Company, CompanyName};
 use crate::sec::financials::why_none;
 use crate::sec::line_table::LineTable;
 use crate::sec::owners::Owned;
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::sec::periods::{
+    ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD,
+};
 use crate::sec::report::{Report, ReportedValue, Reports};
 use crate::sec::tables::LINES;
 use crate::sec::versions::{RestatementKind, Versions};
@@ -53,7 +55,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 const ALL: &str = "all";
 const STATEMENTS: [&str; 3] = ["income", "balance", "cash_flow"];
-/// Reason of a line that the company did not report for the period under any concept of the line's list.
+/// Reason of a line that the company did not report for the period under any concept of the line's
+/// list.
 const NOT_REPORTED: &str = "not_reported";
 
 query! {
@@ -90,7 +93,8 @@ struct Statements<'a> {
     known_at: Option<jiff::civil::Date>,
     /// Statements of the company, ordered by period, newest first.
     statements: Vec<Statement<'a>>,
-    /// Why there are no statements at all; `not_known_yet` when none had been filed by the day of `known_at`. Null if there are statements.
+    /// Why there are no statements at all; `not_known_yet` when none had been filed by the day of
+    /// `known_at`. Null if there are statements.
     null_reason: Option<&'a str>,
 }
 
@@ -104,7 +108,8 @@ struct Statement<'a> {
     fiscal_year: i32,
     #[schemars(extend("$field" = "sec.statement_line/fiscal_period"))]
     fiscal_period: &'a str,
-    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line that covers other days carries its own.
+    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line that covers
+    /// other days carries its own.
     period_start: Option<Date>,
     /// Last day of the period, or the balance's day, YYYY-MM-DD.
     period_end: Option<Date>,
@@ -114,7 +119,8 @@ struct Statement<'a> {
     is_restated: bool,
     /// Always the same lines, in the order of the statement.
     lines: Vec<StatementLine<'a>>,
-    /// Record of one line from the newest report, with the worst validation status of all lines; each line carries its own record.
+    /// Record of one line from the newest report, with the worst validation status of all lines;
+    /// each line carries its own record.
     provenance: Provenance<'a>,
 }
 
@@ -131,7 +137,8 @@ struct StatementLine<'a> {
     unit: Option<&'a str>,
     /// Taxonomy concept of the figure; null without a value.
     concept: Option<&'a str>,
-    /// True if the figure runs from the fiscal year's first day over more than one quarter; false for a first quarter, a year and a balance, and without a value.
+    /// True if the figure runs from the fiscal year's first day over more than one quarter; false
+    /// for a first quarter, a year and a balance, and without a value.
     is_ytd: bool,
     /// Always false: nothing is computed.
     #[schemars(extend("enum" = [false]))]
@@ -140,18 +147,21 @@ struct StatementLine<'a> {
     period_start: Option<Date>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// True when the value differs from the one first reported for the period by more than rounding, and no report states both under their own concepts.
+    /// True when the value differs from the one first reported for the period by more than
+    /// rounding, and no report states both under their own concepts.
     is_restated: bool,
     /// What the last restatement was; null unless the figure was restated.
     restatement_kind: Option<RestatementKind>,
     /// The figure as first reported; null unless it was restated.
     first_reported: Option<ReportedValue<'a>>,
-    /// `not_reported`: the company did not report the line for the period under any of the line's concepts. Null if there is a value.
+    /// `not_reported`: the company did not report the line for the period under any of the line's
+    /// concepts. Null if there is a value.
     #[schemars(extend("enum" = ["not_reported", null]))]
     null_reason: Option<&'static str>,
     /// Codes of the warnings that the record carries; empty if there are none.
     warnings: Vec<&'a str>,
-    /// Record of the figure in `sec.statement_line`, for `/v1/provenance/{record_id}`; null without a value.
+    /// Record of the figure in `sec.statement_line`, for `/v1/provenance/{record_id}`; null without
+    /// a value.
     record_id: Option<&'a str>,
 }
 
@@ -170,14 +180,42 @@ struct Period<'a> {
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
     let query = Parameters::of(call)?;
-    let (from, to) = fiscal_years(query.fiscal_year, (query.fiscal_year_from, query.fiscal_year_to))?;
-    let (series, wanted, limit) = (query.period.unwrap_or(ANNUAL), query.statement.unwrap_or(ALL), query.limit);
+    let (from, to) = fiscal_years(
+        query.fiscal_year,
+        (query.fiscal_year_from, query.fiscal_year_to),
+    )?;
+    let (series, wanted, limit) = (
+        query.period.unwrap_or(ANNUAL),
+        query.statement.unwrap_or(ALL),
+        query.limit,
+    );
     let paging = Paging::of(call, limit, query.cursor)?;
-    let bucket = SecTables::of(call.release).lines.about(call.reader(), company.cik).await?;
-    let is_wanted = |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
-    let lines: Vec<&ValueNotes> = call.contracts().get(LINES).into_iter().flat_map(|contract| contract.values_of("line")).collect();
+    let bucket = SecTables::of(call.release)
+        .lines
+        .about(call.reader(), company.cik)
+        .await?;
+    let is_wanted =
+        |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
+    let lines: Vec<&ValueNotes> = call
+        .contracts()
+        .get(LINES)
+        .into_iter()
+        .flat_map(|contract| contract.values_of("line"))
+        .collect();
     let known_at = query.known_at.map(since_epoch);
-    let read = |known_at| bucket.as_ref().map(|bucket| periods(&bucket.table, &lines, company.cik, Asked { series, known_at })).unwrap_or_default();
+    let read = |known_at| {
+        bucket
+            .as_ref()
+            .map(|bucket| {
+                periods(
+                    &bucket.table,
+                    &lines,
+                    company.cik,
+                    Asked { series, known_at },
+                )
+            })
+            .unwrap_or_default()
+    };
     let mut periods = read(known_at);
     let null_reason = match periods.is_empty() {
         false => None,
@@ -187,40 +225,87 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     periods.retain(|period| is_wanted(period.fiscal_year));
     let total = periods.len();
 
-    let key = |period: &Period<'_>| format!("{}:{}:{}", period.end, period.fiscal_year, period.fiscal_period);
+    let key = |period: &Period<'_>| {
+        format!(
+            "{}:{}:{}",
+            period.end, period.fiscal_year, period.fiscal_period
+        )
+    };
     if let Some(after) = &paging.after {
-        let position = periods.iter().position(|period| key(period) == *after).ok_or_else(cursor::not_a_cursor)?;
+        let position = periods
+            .iter()
+            .position(|period| key(period) == *after)
+            .ok_or_else(cursor::not_a_cursor)?;
         periods.drain(..=position);
     }
     let has_more = periods.len() > limit;
     periods.truncate(limit);
-    let next_cursor = periods.last().filter(|_| has_more).map(|last| paging.cursor(&key(last)));
+    let next_cursor = periods
+        .last()
+        .filter(|_| has_more)
+        .map(|last| paging.cursor(&key(last)));
 
-    let registrants = SecTables::of(call.release).registrants.as_ref().zip(company.row);
-    let source = bucket.as_ref().map(|bucket| Source::of(call, company.cik, bucket, &lines));
+    let registrants = SecTables::of(call.release)
+        .registrants
+        .as_ref()
+        .zip(company.row);
+    let source = bucket
+        .as_ref()
+        .map(|bucket| Source::of(call, company.cik, bucket, &lines));
     let mut statements = Vec::new();
-    for (period, source) in source.iter().flat_map(|source| periods.iter().map(move |period| (period, source))) {
-        let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, _)| wanted == ALL || wanted == **statement);
-        statements.extend(chosen.filter_map(|(statement, rows)| source.statement(period, statement, rows)));
+    for (period, source) in source
+        .iter()
+        .flat_map(|source| periods.iter().map(move |period| (period, source)))
+    {
+        let chosen = STATEMENTS
+            .iter()
+            .zip(&period.statements)
+            .filter(|(statement, _)| wanted == ALL || wanted == **statement);
+        statements.extend(
+            chosen.filter_map(|(statement, rows)| source.statement(period, statement, rows)),
+        );
     }
     json.value(&Statements {
         company: company.shown(),
         currency: "USD",
-        fiscal_year_end: registrants.and_then(|(registrants, row)| registrants.fiscal_year_end(row)),
+        fiscal_year_end: registrants
+            .and_then(|(registrants, row)| registrants.fiscal_year_end(row)),
         period_type: series,
         known_at: query.known_at,
         statements,
         null_reason,
     });
-    let mut meta = Meta { datasets: vec![LINES.into(), REGISTRANTS.into()], ..Meta::default() };
-    let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
-    meta.coverage = Some(Coverage { scope, ..Coverage::default() });
-    meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true, is_cut: false });
+    let mut meta = Meta {
+        datasets: vec![LINES.into(), REGISTRANTS.into()],
+        ..Meta::default()
+    };
+    let scope = format!(
+        "{} lines of statements of registrants that file annual and quarterly reports in XBRL",
+        call.release.manifest.rows(LINES)
+    );
+    meta.coverage = Some(Coverage {
+        scope,
+        ..Coverage::default()
+    });
+    meta.page = Some(Page {
+        limit,
+        count: periods.len(),
+        next_cursor,
+        total,
+        is_total_exact: true,
+        is_cut: false,
+    });
     add_as_filed_notice(&mut meta);
     add_fiscal_periods_notice(&mut meta, series);
-    let shown = periods.iter().flat_map(|period| STATEMENTS.iter().zip(&period.statements)).filter(|(statement, _)| wanted == ALL || wanted == **statement);
+    let shown = periods
+        .iter()
+        .flat_map(|period| STATEMENTS.iter().zip(&period.statements))
+        .filter(|(statement, _)| wanted == ALL || wanted == **statement);
     let rows = shown.flat_map(|(_, rows)| rows.values().map(Versions::latest));
-    add_instant_notice(&mut meta, rows.filter_map(|row| Some(bucket.as_ref()?.table.period_start(row))));
+    add_instant_notice(
+        &mut meta,
+        rows.filter_map(|row| Some(bucket.as_ref()?.table.period_start(row))),
+    );
     Ok(meta)
 }
 
@@ -234,38 +319,78 @@ struct Asked<'a> {
 }
 
 /// Groups a registrant's lines of one series by fiscal period, newest first.
-fn periods<'a>(table: &Owned<LineTable>, lines: &[&'a ValueNotes], cik: Cik, asked: Asked<'_>) -> Vec<Period<'a>> {
+fn periods<'a>(
+    table: &Owned<LineTable>,
+    lines: &[&'a ValueNotes],
+    cik: Cik,
+    asked: Asked<'_>,
+) -> Vec<Period<'a>> {
     let mut found: BTreeMap<(i32, &str), Period<'a>> = BTreeMap::new();
-    for reports in table.periods(cik).filter(|reports| table.series.at(reports.start) == asked.series) {
+    for reports in table
+        .periods(cik)
+        .filter(|reports| table.series.at(reports.start) == asked.series)
+    {
         // Reports are sorted by the time they were filed.
-        let known = reports.clone().take_while(|row| asked.known_at.is_none_or(|day| table.filed_date.value(*row) <= day)).count();
+        let known = reports
+            .clone()
+            .take_while(|row| {
+                asked
+                    .known_at
+                    .is_none_or(|day| table.filed_date.value(*row) <= day)
+            })
+            .count();
         let known = reports.start..reports.start + known;
-        let Some(versions) = Versions::new(known, |row| table.change.get(row), |row| table.supersedes.value(row)) else { continue };
+        let Some(versions) = Versions::new(
+            known,
+            |row| table.change.get(row),
+            |row| table.supersedes.value(row),
+        ) else {
+            continue;
+        };
         let row = versions.latest();
-        let (Some(fiscal_period), Some(fiscal_year)) = (table.fiscal_period.get(row), cell(&table.fiscal_year, row)) else { continue };
+        let (Some(fiscal_period), Some(fiscal_year)) =
+            (table.fiscal_period.get(row), cell(&table.fiscal_year, row))
+        else {
+            continue;
+        };
         let statement = table.statement.at(row);
-        let known = lines.iter().find(|line| line.value == table.line.at(row) && line.note("statement") == Some(statement));
-        let Some(line) = known.map(|line| line.value.as_str()) else { continue };
-        let end = table.period_end.value(row);
-        let period = found.entry((fiscal_year, fiscal_period)).or_insert_with(|| Period {
-            fiscal_year,
-            fiscal_period: fiscal_period.to_owned(),
-            end,
-            statements: Default::default(),
+        let known = lines.iter().find(|line| {
+            line.value == table.line.at(row) && line.note("statement") == Some(statement)
         });
+        let Some(line) = known.map(|line| line.value.as_str()) else {
+            continue;
+        };
+        let end = table.period_end.value(row);
+        let period = found
+            .entry((fiscal_year, fiscal_period))
+            .or_insert_with(|| Period {
+                fiscal_year,
+                fiscal_period: fiscal_period.to_owned(),
+                end,
+                statements: Default::default(),
+            });
         period.end = period.end.max(end);
-        let Some(rows) = STATEMENTS.iter().position(|known| *known == statement).map(|index| &mut period.statements[index]) else { continue };
+        let Some(rows) = STATEMENTS
+            .iter()
+            .position(|known| *known == statement)
+            .map(|index| &mut period.statements[index])
+        else {
+            continue;
+        };
         let kept = rows.entry(line).or_insert_with(|| versions.clone());
         if preference(table, row) > preference(table, kept.latest()) {
             *kept = versions;
         }
     }
     let mut periods: Vec<Period<'_>> = found.into_values().collect();
-    periods.sort_by(|a, b| (b.end, b.fiscal_year, &b.fiscal_period).cmp(&(a.end, a.fiscal_year, &a.fiscal_period)));
+    periods.sort_by(|a, b| {
+        (b.end, b.fiscal_year, &b.fiscal_period).cmp(&(a.end, a.fiscal_year, &a.fiscal_period))
+    });
     periods
 }
 
-/// The later period comes first when two have one label (a changed fiscal year), then the quarter alone before the year to date.
+/// The later period comes first when two have one label (a changed fiscal year), then the quarter
+/// alone before the year to date.
 fn preference(table: &LineTable, row: usize) -> (i32, bool) {
     (table.period_end.value(row), !table.is_ytd.value(row))
 }
@@ -279,36 +404,82 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(call: &'a Call<'_>, cik: Cik, bucket: &'a Bucket<'_, Owned<LineTable>>, lines: &'a [&'a ValueNotes]) -> Self {
-        let LineTable { record_id, value, concept, form, filed_date, accession_number, .. } = &**bucket.table;
+    fn of(
+        call: &'a Call<'_>,
+        cik: Cik,
+        bucket: &'a Bucket<'_, Owned<LineTable>>,
+        lines: &'a [&'a ValueNotes],
+    ) -> Self {
+        let LineTable {
+            record_id,
+            value,
+            concept,
+            form,
+            filed_date,
+            accession_number,
+            ..
+        } = &**bucket.table;
         let links = &SecTables::of(call.release).links;
         Self {
             table: &bucket.table,
-            reports: Reports { links, cik, record_id, value, concept, form, filed_date, accession_number },
+            reports: Reports {
+                links,
+                cik,
+                record_id,
+                value,
+                concept,
+                form,
+                filed_date,
+                accession_number,
+            },
             lines,
             provenance: ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part),
         }
     }
 
     /// One statement; none without rows. Its filing is the last one that a line comes from.
-    fn statement(&self, period: &'a Period<'_>, statement: &'static str, rows: &Rows<'_>) -> Option<Statement<'a>> {
+    fn statement(
+        &self,
+        period: &'a Period<'_>,
+        statement: &'static str,
+        rows: &Rows<'_>,
+    ) -> Option<Statement<'a>> {
         let table = self.table;
         let filed = |row: usize| (table.filed_date.value(row), table.accession_number.at(row));
         let latest_rows = || rows.values().map(Versions::latest);
         let newest = latest_rows().max_by_key(|row| filed(*row))?;
-        let worst = latest_rows().map(|row| table.validation_status.at(row)).max().unwrap_or_default();
-        let lines = self.lines.iter().filter(|line| line.note("statement") == Some(statement));
+        let worst = latest_rows()
+            .map(|row| table.validation_status.at(row))
+            .max()
+            .unwrap_or_default();
+        let lines = self
+            .lines
+            .iter()
+            .filter(|line| line.note("statement") == Some(statement));
         Some(Statement {
             statement,
             fiscal_year: period.fiscal_year,
             fiscal_period: &period.fiscal_period,
             // Most lines cover the same days; a line that does not says so itself.
-            period_start: latest_rows().filter_map(|row| table.period_start(row)).max().map(Date),
-            period_end: latest_rows().map(|row| table.period_end.value(row)).max().map(Date),
+            period_start: latest_rows()
+                .filter_map(|row| table.period_start(row))
+                .max()
+                .map(Date),
+            period_end: latest_rows()
+                .map(|row| table.period_end.value(row))
+                .max()
+                .map(Date),
             report: self.reports.report(newest),
             is_restated: latest_rows().any(|row| table.is_restated.value(row)),
-            lines: lines.map(|line| self.line(line, rows.get(line.value.as_str()))).collect(),
-            provenance: self.provenance.of(&table.row_sources, newest, worst, table.record_id.at(newest)),
+            lines: lines
+                .map(|line| self.line(line, rows.get(line.value.as_str())))
+                .collect(),
+            provenance: self.provenance.of(
+                &table.row_sources,
+                newest,
+                worst,
+                table.record_id.at(newest),
+            ),
         })
     }
 
@@ -320,17 +491,22 @@ impl<'a> Source<'a> {
             key: &line.value,
             label: line.note("label").unwrap_or(&line.value),
             value: row.and_then(|row| self.reports.value(row)),
-            unit: row.map(|row| table.unit.at(row)).or_else(|| line.note("unit")),
+            unit: row
+                .map(|row| table.unit.at(row))
+                .or_else(|| line.note("unit")),
             concept: row.and_then(|row| table.concept.get(row)),
             is_ytd: row.is_some_and(|row| table.is_ytd.value(row)),
             is_derived: false,
             period_start: row.and_then(|row| table.period_start(row)).map(Date),
             report: row.map(|row| self.reports.report(row)).unwrap_or_default(),
             is_restated: restated.is_some(),
-            restatement_kind: restated.map(|reported| reported.restatement_kind(|row| table.change.get(row))),
+            restatement_kind: restated
+                .map(|reported| reported.restatement_kind(|row| table.change.get(row))),
             first_reported: restated.map(|reported| self.reports.first_reported(reported.first())),
             null_reason: row.is_none().then_some(NOT_REPORTED),
-            warnings: row.map(|row| table.warnings.at(row).collect()).unwrap_or_default(),
+            warnings: row
+                .map(|row| table.warnings.at(row).collect())
+                .unwrap_or_default(),
             record_id: row.map(|row| table.record_id.at(row)),
         }
     }

@@ -1,5 +1,6 @@
-//! What a registrant's own filings say of a predecessor: an issuer that succeeds another reports it on form 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and
-//! 15d-5 of the Exchange Act). The SEC's lists have the form; who the predecessor is stands in the document alone.
+//! What a registrant's own filings say of a predecessor: an issuer that succeeds another reports it
+//! on form 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and 15d-5 of the Exchange Act). The SEC's lists
+//! have the form; who the predecessor is stands in the document alone.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,9 +47,23 @@ impl<'a> Successions<'a> {
     /// # Errors
     /// Of the store.
     pub async fn of(call: &Call<'a>, cik: Cik) -> Result<Self> {
-        let bucket = SecTables::of(call.release).filings.about(call.reader(), cik).await?;
-        let is_one = |table: &FilingTable, row: &usize| FORMS.contains(&table.form.at(*row).trim_end_matches("/A"));
-        let rows = bucket.as_ref().map(|bucket| bucket.table.rows(cik).filter(|row| is_one(&bucket.table, row)).collect()).unwrap_or_default();
+        let bucket = SecTables::of(call.release)
+            .filings
+            .about(call.reader(), cik)
+            .await?;
+        let is_one = |table: &FilingTable, row: &usize| {
+            FORMS.contains(&table.form.at(*row).trim_end_matches("/A"))
+        };
+        let rows = bucket
+            .as_ref()
+            .map(|bucket| {
+                bucket
+                    .table
+                    .rows(cik)
+                    .filter(|row| is_one(&bucket.table, row))
+                    .collect()
+            })
+            .unwrap_or_default();
         Ok(Self { cik, bucket, rows })
     }
 
@@ -56,7 +71,11 @@ impl<'a> Successions<'a> {
     pub fn shown(&self, links: &Links) -> Vec<Succession<'_>> {
         let mut shown = Vec::new();
         for (table, row) in self.filings() {
-            let key = FilingKey { cik: self.cik, accession_number: table.accession_number.at(row), primary_document: table.primary_document.get(row) };
+            let key = FilingKey {
+                cik: self.cik,
+                accession_number: table.accession_number.at(row),
+                primary_document: table.primary_document.get(row),
+            };
             shown.push(Succession {
                 form: table.form.at(row),
                 accession_number: key.accession_number,
@@ -70,7 +89,12 @@ impl<'a> Successions<'a> {
     /// Says that figures of earlier periods may stand under another registrant.
     pub fn add_notice(&self, meta: &mut Meta) {
         let told = |(table, row): (&FilingTable, usize)| {
-            format!("{} of {} ({})", table.form.at(row), days::date(table.filed_date.value(row)), table.accession_number.at(row))
+            format!(
+                "{} of {} ({})",
+                table.form.at(row),
+                days::date(table.filed_date.value(row)),
+                table.accession_number.at(row)
+            )
         };
         let told: Vec<String> = self.filings().map(told).collect();
         if !told.is_empty() {
@@ -83,6 +107,8 @@ impl<'a> Successions<'a> {
     }
 
     fn filings(&self) -> impl Iterator<Item = (&FilingTable, usize)> {
-        self.bucket.iter().flat_map(|bucket| self.rows.iter().map(|row| (&**bucket.table, *row)))
+        self.bucket
+            .iter()
+            .flat_map(|bucket| self.rows.iter().map(|row| (&**bucket.table, *row)))
     }
 }

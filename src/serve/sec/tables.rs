@@ -1,4 +1,5 @@
-//! What the family keeps of a release: registrants whole, the large datasets by the bucket that a registrant is in.
+//! What the family keeps of a release: registrants whole, the large datasets by the bucket that a
+//! registrant is in.
 
 use super::filing_dates::LazyDates;
 use super::filing_table::FilingTable;
@@ -40,15 +41,21 @@ pub struct SecTables {
 impl SecTables {
     /// Those of a release, which are always there.
     pub fn of(release: &Release) -> &Self {
-        release.table().expect("every release is loaded with the tables of all families")
+        release
+            .table()
+            .expect("every release is loaded with the tables of all families")
     }
 
     /// The registrants of a release; none while a file that they are mapped from is not as it was.
     pub fn registrants_of(release: &Release) -> Option<&Registrants> {
-        Self::of(release).registrants.as_deref().filter(|_| release.is_intact())
+        Self::of(release)
+            .registrants
+            .as_deref()
+            .filter(|_| release.is_intact())
     }
 
-    /// Reads what is kept in memory, and takes note of the parts that are read when they are asked for.
+    /// Reads what is kept in memory, and takes note of the parts that are read when they are asked
+    /// for.
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.

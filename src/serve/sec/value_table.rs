@@ -1,4 +1,5 @@
-//! The columns of reported figures, and their rows by registrant, series and period. A period has a row for each report of it.
+//! The columns of reported figures, and their rows by registrant, series and period. A period has a
+//! row for each report of it.
 
 use std::ops::Range;
 
@@ -11,7 +12,8 @@ use crate::sec::owners::{Owned, owned_columns};
 use pubdata_core::ids::Cik;
 
 key_columns! {
-    /// Columns of `sec.financial_value`: what filings reported, sorted by registrant, metric, series, period and time of report.
+    /// Columns of `sec.financial_value`: what filings reported, sorted by registrant, metric,
+    /// series, period and time of report.
     #[derive(Debug)]
     pub struct ValueTable {
         pub record_id: Texts,
@@ -45,7 +47,9 @@ key_columns! {
 impl Owned<ValueTable> {
     /// A registrant's rows, metric by metric and series by series.
     pub fn runs(&self, cik: Cik) -> impl Iterator<Item = Range<usize>> {
-        let is_like = |row: usize, other: usize| self.metric.is_same(row, other) && self.series.is_same(row, other);
+        let is_like = |row: usize, other: usize| {
+            self.metric.is_same(row, other) && self.series.is_same(row, other)
+        };
         runs(self.rows(cik), is_like)
     }
 }
@@ -59,14 +63,19 @@ impl ValueTable {
 }
 
 /// Splits rows where they differ from the row before.
-pub fn runs(rows: Range<usize>, is_like: impl Fn(usize, usize) -> bool) -> impl Iterator<Item = Range<usize>> {
+pub fn runs(
+    rows: Range<usize>,
+    is_like: impl Fn(usize, usize) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
     let mut next = rows.start;
     std::iter::from_fn(move || {
         let start = next;
         if start >= rows.end {
             return None;
         }
-        next = (start + 1..rows.end).find(|&row| !is_like(start, row)).unwrap_or(rows.end);
+        next = (start + 1..rows.end)
+            .find(|&row| !is_like(start, row))
+            .unwrap_or(rows.end);
         Some(start..next)
     })
 }

@@ -1,11 +1,13 @@
-//! Versions of the figure of one period, in the order of filing: which of them counts, and the figures of another scope beside them.
+//! Versions of the figure of one period, in the order of filing: which of them counts, and the
+//! figures of another scope beside them.
 
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value is none.
+/// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value
+/// is none.
 const KINDS: [(&str, RestatementKind); 4] = [
     ("value", RestatementKind::Value),
     ("split", RestatementKind::Split),
@@ -38,13 +40,26 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// Reads the rows that were known, in the order of filing; none when there are none. `change` and `supersedes` read the columns of these names.
-    pub fn new<'a>(known: Range<usize>, change: impl Fn(usize) -> Option<&'a str>, supersedes: impl Fn(usize) -> bool) -> Option<Self> {
+    /// Reads the rows that were known, in the order of filing; none when there are none. `change`
+    /// and `supersedes` read the columns of these names.
+    pub fn new<'a>(
+        known: Range<usize>,
+        change: impl Fn(usize) -> Option<&'a str>,
+        supersedes: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
         let latest = known.clone().rfind(|row| supersedes(*row))?;
         let is_other_scope = |row: usize| change(row) == Some(OTHER_SCOPE);
-        let first = known.clone().rfind(|row| supersedes(*row) && is_other_scope(*row)).unwrap_or(known.start);
-        let (rows, beside) = known.partition(|row| *row >= first && (supersedes(*row) || !is_other_scope(*row)));
-        Some(Self { rows, latest, beside })
+        let first = known
+            .clone()
+            .rfind(|row| supersedes(*row) && is_other_scope(*row))
+            .unwrap_or(known.start);
+        let (rows, beside) =
+            known.partition(|row| *row >= first && (supersedes(*row) || !is_other_scope(*row)));
+        Some(Self {
+            rows,
+            latest,
+            beside,
+        })
     }
 
     /// The row whose value counts.
@@ -65,16 +80,35 @@ impl Versions {
         &self.beside
     }
 
-    /// How the value that counts came to differ from the one first reported: the last of the changes up to it that restates it.
-    pub fn restatement_kind<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> RestatementKind {
-        let kind = |change: &str| KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind);
-        let changes = self.rows.iter().rev().filter(|row| **row <= self.latest).filter_map(|row| change(*row));
-        changes.into_iter().find_map(kind).unwrap_or(RestatementKind::Value)
+    /// How the value that counts came to differ from the one first reported: the last of the
+    /// changes up to it that restates it.
+    pub fn restatement_kind<'a>(
+        &self,
+        change: impl Fn(usize) -> Option<&'a str>,
+    ) -> RestatementKind {
+        let kind = |change: &str| {
+            KINDS
+                .iter()
+                .find(|(known, _)| *known == change)
+                .map(|(_, kind)| *kind)
+        };
+        let changes = self
+            .rows
+            .iter()
+            .rev()
+            .filter(|row| **row <= self.latest)
+            .filter_map(|row| change(*row));
+        changes
+            .into_iter()
+            .find_map(kind)
+            .unwrap_or(RestatementKind::Value)
     }
 
     /// Whether the figure was reported under several concepts with different values.
     pub fn is_concept_changed<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> bool {
-        self.rows.iter().any(|row| change(*row) == Some(OTHER_CONCEPT))
+        self.rows
+            .iter()
+            .any(|row| change(*row) == Some(OTHER_CONCEPT))
     }
 }
 
@@ -82,22 +116,45 @@ impl Versions {
 mod tests {
     use super::{RestatementKind, Versions};
 
-    /// Rows as change and whether it supersedes: the versions, the one that counts, and those beside them.
+    /// Rows as change and whether it supersedes: the versions, the one that counts, and those
+    /// beside them.
     fn read(rows: &[(&'static str, bool)]) -> (Vec<usize>, usize, Vec<usize>) {
-        let versions = Versions::new(0..rows.len(), |row| Some(rows[row].0), |row| rows[row].1).unwrap();
-        (versions.rows().to_vec(), versions.latest(), versions.beside().to_vec())
+        let versions =
+            Versions::new(0..rows.len(), |row| Some(rows[row].0), |row| rows[row].1).unwrap();
+        (
+            versions.rows().to_vec(),
+            versions.latest(),
+            versions.beside().to_vec(),
+        )
     }
 
     #[test]
     fn a_rounded_repetition_is_a_version_that_does_not_count() {
-        assert_eq!(read(&[("first", true), ("rounding", false)]), (vec![0, 1], 0, vec![]));
-        assert_eq!(read(&[("first", true), ("rounding", false), ("value", true)]), (vec![0, 1, 2], 2, vec![]));
+        assert_eq!(
+            read(&[("first", true), ("rounding", false)]),
+            (vec![0, 1], 0, vec![])
+        );
+        assert_eq!(
+            read(&[("first", true), ("rounding", false), ("value", true)]),
+            (vec![0, 1, 2], 2, vec![])
+        );
     }
 
     #[test]
     fn a_figure_of_another_scope_is_no_version() {
-        assert_eq!(read(&[("first", true), ("equal", true), ("other_scope", false)]), (vec![0, 1], 1, vec![2]));
-        assert_eq!(read(&[("first", true), ("other_scope", true), ("equal", true), ("other_scope", false)]), (vec![1, 2], 2, vec![0, 3]));
+        assert_eq!(
+            read(&[("first", true), ("equal", true), ("other_scope", false)]),
+            (vec![0, 1], 1, vec![2])
+        );
+        assert_eq!(
+            read(&[
+                ("first", true),
+                ("other_scope", true),
+                ("equal", true),
+                ("other_scope", false)
+            ]),
+            (vec![1, 2], 2, vec![0, 3])
+        );
         assert_eq!(Versions::new(3..3, |_| None, |_| true), None);
     }
 
@@ -105,7 +162,13 @@ mod tests {
     fn the_kind_of_a_restatement_is_that_of_the_figure_that_counts() {
         let rows = [("first", true), ("split", true), ("rounding", false)];
         let versions = Versions::new(0..3, |row| Some(rows[row].0), |row| rows[row].1).unwrap();
-        assert_eq!(versions.restatement_kind(|row| Some(rows[row].0)), RestatementKind::Split);
-        assert_eq!(versions.restatement_kind(|_| Some("equal")), RestatementKind::Value);
+        assert_eq!(
+            versions.restatement_kind(|row| Some(rows[row].0)),
+            RestatementKind::Split
+        );
+        assert_eq!(
+            versions.restatement_kind(|_| Some("equal")),
+            RestatementKind::Value
+        );
     }
 }

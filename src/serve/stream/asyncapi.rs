@@ -1,11 +1,14 @@
-//! The AsyncAPI 3.0 document of the socket: its messages, which are those of the protocol's types, what answers what, and how connections end. Numbers are
-//! those that the stream itself goes by.
+//! The AsyncAPI 3.0 document of the socket: its messages, which are those of the protocol's types,
+//! what answers what, and how connections end. Numbers are those that the stream itself goes by.
 
 use serde_json::{Map, Value, json};
 
 use super::filter::MAX_VALUES;
 use super::frames::{ClientFrame, ServerFrame};
-use super::session::{BAD_MESSAGE, FORBIDDEN, MESSAGE_BYTES, RECONNECT_SECONDS, RESTART, SLOW_CONSUMER, TOO_MANY, UNAUTHORIZED};
+use super::session::{
+    BAD_MESSAGE, FORBIDDEN, MESSAGE_BYTES, RECONNECT_SECONDS, RESTART, SLOW_CONSUMER, TOO_MANY,
+    UNAUTHORIZED,
+};
 use super::subscriptions::MAX_SUBSCRIPTIONS;
 use crate::http::components::{Components, Data};
 use crate::http::openapi::{columns, names};
@@ -13,11 +16,20 @@ use crate::settings::Limits;
 use pubdata_core::contract::Contracts;
 
 const ANSWERS: [&str; 5] = ["subscribed", "unsubscribed", "pong", "gap", "error"];
-const EVENTS: [&str; 7] = ["welcome", "filing", "update", "heartbeat", "gap", "reconnect", "error"];
+const EVENTS: [&str; 7] = [
+    "welcome",
+    "filing",
+    "update",
+    "heartbeat",
+    "gap",
+    "reconnect",
+    "error",
+];
 
 /// Makes the document of a server that can be asked at an address.
 pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value {
-    let (of_client, mut schemas) = messages_of(Components::of_requests([&Data::of::<ClientFrame>()]));
+    let (of_client, mut schemas) =
+        messages_of(Components::of_requests([&Data::of::<ClientFrame>()]));
     let (of_server, others) = messages_of(Components::of([&Data::of::<ServerFrame<'static>>()]));
     schemas.extend(others);
     columns::resolve(&mut schemas, contracts);
@@ -25,7 +37,10 @@ pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value 
     let all = || of_client.iter().chain(&of_server);
     let message = |(name, title): &(String, Value)| {
         let payload = reference("schemas", &names::in_capitals(name));
-        (name.clone(), json!({"name": name, "title": title, "payload": payload}))
+        (
+            name.clone(),
+            json!({"name": name, "title": title, "payload": payload}),
+        )
     };
     let messages: Map<String, Value> = all().map(message).collect();
     let (scheme, host) = own_url.split_once("://").unwrap_or(("http", own_url));
@@ -98,13 +113,22 @@ fn close_codes(limits: &Limits) -> Value {
     ])
 }
 
-/// The messages of an enumeration, each with its title, and their schemas with those that they refer to.
-fn messages_of((Components(mut schemas), names): (Components, Vec<String>)) -> (Vec<(String, Value)>, Map<String, Value>) {
+/// The messages of an enumeration, each with its title, and their schemas with those that they
+/// refer to.
+fn messages_of(
+    (Components(mut schemas), names): (Components, Vec<String>),
+) -> (Vec<(String, Value)>, Map<String, Value>) {
     let mut messages = Vec::new();
     let frames = schemas.remove(&names[0]).unwrap_or_default();
     for mut frame in frames["oneOf"].as_array().cloned().unwrap_or_default() {
-        let name = frame["properties"]["type"]["const"].as_str().unwrap_or_default().to_owned();
-        let title = frame.as_object_mut().and_then(|frame| frame.remove("title")).unwrap_or_default();
+        let name = frame["properties"]["type"]["const"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let title = frame
+            .as_object_mut()
+            .and_then(|frame| frame.remove("title"))
+            .unwrap_or_default();
         schemas.insert(names::in_capitals(&name), frame);
         messages.push((name, title));
     }
@@ -112,7 +136,10 @@ fn messages_of((Components(mut schemas), names): (Components, Vec<String>)) -> (
 }
 
 fn of_channel<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<Value> {
-    names.into_iter().map(|name| json!({"$ref": format!("#/channels/stream/messages/{name}")})).collect()
+    names
+        .into_iter()
+        .map(|name| json!({"$ref": format!("#/channels/stream/messages/{name}")}))
+        .collect()
 }
 
 fn reference(kind: &str, name: &str) -> Value {

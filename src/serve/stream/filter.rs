@@ -1,5 +1,5 @@
-//! What a subscription lets pass: every filter that is given must fit, by any one of its values. Tickers are looked up again with each
-//! release.
+//! What a subscription lets pass: every filter that is given must fit, by any one of its values.
+//! Tickers are looked up again with each release.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,8 @@ pub const MAX_VALUES: usize = 500;
 const TEXTS: &str = "an array of strings";
 
 request! {
-    /// A filing passes when it matches a value of every filter that is given; an empty filter lets all pass.
+    /// A filing passes when it matches a value of every filter that is given; an empty filter lets
+    /// all pass.
     #[derive(Default)]
     #[schemars(rename = "Filters", transform = |schema: &mut Schema| drop(schema.remove("required")))]
     pub struct SentFilters {
@@ -35,7 +36,8 @@ request! {
         /// Items of current reports, such as `2.02`.
         #[schemars(length(max = MAX_VALUES))]
         items: Vec<String>,
-        /// What a party is in the filing: `filer`, `subject`, `filed_by`, `reporting`, `issuer`, `depositor`.
+        /// What a party is in the filing: `filer`, `subject`, `filed_by`, `reporting`, `issuer`,
+        /// `depositor`.
         #[schemars(length(max = MAX_VALUES))]
         entity_roles: Vec<String>,
     }
@@ -82,37 +84,92 @@ impl Filter {
     /// # Errors
     /// Which filter is wrong, and why.
     pub fn read(sent: SentFilters) -> Result<Self, (&'static str, String)> {
-        let count = sent.forms.len() + sent.ciks.len() + sent.tickers.len() + sent.items.len() + sent.entity_roles.len();
+        let count = sent.forms.len()
+            + sent.ciks.len()
+            + sent.tickers.len()
+            + sent.items.len()
+            + sent.entity_roles.len();
         if count > MAX_VALUES {
-            return Err(("filters", format!("a subscription has at most {MAX_VALUES} values in its filters, not {count}")));
+            return Err((
+                "filters",
+                format!(
+                    "a subscription has at most {MAX_VALUES} values in its filters, not {count}"
+                ),
+            ));
         }
-        let is_form = |text: &String| (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ./-".contains(&byte));
-        let is_ticker = |text: &String| (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte));
-        let is_item = |text: &String| text.len() <= 5 && text.split_once('.').is_some_and(|(a, b)| [a, b].iter().all(|part| part.parse::<u8>().is_ok()));
-        let is_role = |text: &String| (1..=40).contains(&text.len());
-        let wrong = |field, list: &[String], is_right: &dyn Fn(&String) -> bool, form: &str| match list.iter().find(|text| !is_right(text)) {
-            Some(text) => Err((field, format!("`{}` is not {form}", text.chars().take(40).collect::<String>()))),
-            None => Ok(()),
+        let is_form = |text: &String| {
+            (1..=20).contains(&text.len())
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b" ./-".contains(&byte))
         };
+        let is_ticker = |text: &String| {
+            (1..=16).contains(&text.len())
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte))
+        };
+        let is_item = |text: &String| {
+            text.len() <= 5
+                && text
+                    .split_once('.')
+                    .is_some_and(|(a, b)| [a, b].iter().all(|part| part.parse::<u8>().is_ok()))
+        };
+        let is_role = |text: &String| (1..=40).contains(&text.len());
+        let wrong =
+            |field, list: &[String], is_right: &dyn Fn(&String) -> bool, form: &str| match list
+                .iter()
+                .find(|text| !is_right(text))
+            {
+                Some(text) => Err((
+                    field,
+                    format!(
+                        "`{}` is not {form}",
+                        text.chars().take(40).collect::<String>()
+                    ),
+                )),
+                None => Ok(()),
+            };
         wrong("forms", &sent.forms, &is_form, "a form type such as `8-K`")?;
-        wrong("tickers", &sent.tickers, &is_ticker, "a ticker such as `AAPL`")?;
+        wrong(
+            "tickers",
+            &sent.tickers,
+            &is_ticker,
+            "a ticker such as `AAPL`",
+        )?;
         wrong("items", &sent.items, &is_item, "an item such as `2.02`")?;
-        wrong("entity_roles", &sent.entity_roles, &is_role, "a role such as `issuer`")?;
+        wrong(
+            "entity_roles",
+            &sent.entity_roles,
+            &is_role,
+            "a role such as `issuer`",
+        )?;
         let mut ciks = HashSet::new();
         for number in sent.ciks {
             let cik = match number {
-                Number::Text(text) => text.parse::<Cik>().map_err(|error| ("ciks", error.to_string()))?,
-                Number::Number(number) => Cik::from_number(number).ok_or_else(|| ("ciks", format!("{number} is not a CIK")))?,
+                Number::Text(text) => text
+                    .parse::<Cik>()
+                    .map_err(|error| ("ciks", error.to_string()))?,
+                Number::Number(number) => Cik::from_number(number)
+                    .ok_or_else(|| ("ciks", format!("{number} is not a CIK")))?,
             };
             ciks.insert(cik.number());
         }
         Ok(Self {
-            forms: sent.forms.iter().map(|form| form.trim().to_ascii_uppercase()).collect(),
+            forms: sent
+                .forms
+                .iter()
+                .map(|form| form.trim().to_ascii_uppercase())
+                .collect(),
             ciks,
             tickers: sent.tickers,
             of_tickers: HashSet::new(),
             items: sent.items.into_iter().collect(),
-            roles: sent.entity_roles.iter().map(|role| role.trim().to_lowercase().replace([' ', '-'], "_")).collect(),
+            roles: sent
+                .entity_roles
+                .iter()
+                .map(|role| role.trim().to_lowercase().replace([' ', '-'], "_"))
+                .collect(),
         })
     }
 
@@ -126,7 +183,11 @@ impl Filter {
         let mut unknown = Vec::new();
         for ticker in &self.tickers {
             let before = self.of_tickers.len();
-            let holders = registrants.into_iter().flat_map(|registrants| registrants.with_ticker(ticker).map(|row| registrants.cik(row).number()));
+            let holders = registrants.into_iter().flat_map(|registrants| {
+                registrants
+                    .with_ticker(ticker)
+                    .map(|row| registrants.cik(row).number())
+            });
             let mut has_holder = false;
             for holder in holders {
                 has_holder = true;
@@ -141,7 +202,9 @@ impl Filter {
 
     /// Whether an event is for this subscription.
     pub fn takes(&self, item: &Item) -> bool {
-        let any = |wanted: &HashSet<String>, has: &[String]| wanted.is_empty() || has.iter().any(|value| wanted.contains(value));
+        let any = |wanted: &HashSet<String>, has: &[String]| {
+            wanted.is_empty() || has.iter().any(|value| wanted.contains(value))
+        };
         let of = |wanted: &HashSet<u64>| item.ciks.iter().any(|cik| wanted.contains(cik));
         any(&self.forms, &item.forms)
             && (self.ciks.is_empty() || of(&self.ciks))

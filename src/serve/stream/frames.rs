@@ -1,4 +1,5 @@
-//! The messages of the stream's protocol, from which its document is made: those of a client as they are read, and those to a client as they are sent.
+//! The messages of the stream's protocol, from which its document is made: those of a client as
+//! they are read, and those to a client as they are sent.
 
 use std::borrow::Cow;
 
@@ -99,38 +100,65 @@ impl ClientFrame {
     /// # Errors
     /// What is wrong with it.
     pub fn read(text: &str) -> Result<Self, Misread> {
-        let value: Value = serde_json::from_str(text).map_err(|error| Misread::NoMessage(format!("the message is not JSON: {error}")))?;
-        let Value::Object(mut members) = value else { return Err(Misread::NoMessage("the message is not a JSON object".to_owned())) };
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| Misread::NoMessage(format!("the message is not JSON: {error}")))?;
+        let Value::Object(mut members) = value else {
+            return Err(Misread::NoMessage(
+                "the message is not a JSON object".to_owned(),
+            ));
+        };
         let kind = members.remove("type");
         let id = members.get("id").and_then(Value::as_str).map(str::to_owned);
         let members = Members::of_message(members);
         let frame = match kind.as_ref().map(Value::as_str) {
             Some(Some("auth")) => read_auth(members).map(Self::Auth),
-            Some(Some("subscribe")) => read_subscribe(members).map(|asked| Self::Subscribe(asked.into())),
+            Some(Some("subscribe")) => {
+                read_subscribe(members).map(|asked| Self::Subscribe(asked.into()))
+            }
             Some(Some("unsubscribe")) => read_unsubscribe(members).map(Self::Unsubscribe),
             Some(Some("ping")) => read_ping(members).map(Self::Ping),
             Some(Some(kind)) => {
                 let kind: String = kind.chars().take(40).collect();
-                let message = format!("there is no message type `{kind}`; {}", nearest::hint(&kind, &CLIENT_TYPES));
+                let message = format!(
+                    "there is no message type `{kind}`; {}",
+                    nearest::hint(&kind, &CLIENT_TYPES)
+                );
                 Err(Problem::of_field(Code::InvalidParameter, "type", message))
             }
-            Some(None) => Err(Problem::of_field(Code::InvalidParameter, "type", "`type` is not a text")),
-            None => Err(Problem::of_field(Code::MissingParameter, "type", format!("the message needs a `type`: {}", CLIENT_TYPES.join(", ")))),
+            Some(None) => Err(Problem::of_field(
+                Code::InvalidParameter,
+                "type",
+                "`type` is not a text",
+            )),
+            None => Err(Problem::of_field(
+                Code::MissingParameter,
+                "type",
+                format!("the message needs a `type`: {}", CLIENT_TYPES.join(", ")),
+            )),
         };
-        frame.map_err(|problem| Misread::WrongMember { problem: problem.into(), id })
+        frame.map_err(|problem| Misread::WrongMember {
+            problem: problem.into(),
+            id,
+        })
     }
 }
 
 fn read_auth(mut members: Members) -> Result<Auth, Problem> {
     members.has_only(Auth::FIELDS)?;
-    Ok(Auth { token: members.required(Auth::token, TEXT)? })
+    Ok(Auth {
+        token: members.required(Auth::token, TEXT)?,
+    })
 }
 
 fn read_subscribe(mut members: Members) -> Result<Subscribe, Problem> {
     members.has_only(Subscribe::FIELDS)?;
     Ok(Subscribe {
         id: members.required(Subscribe::id, TEXT)?,
-        filters: members.filters()?.map(SentFilters::read).transpose()?.unwrap_or_default(),
+        filters: members
+            .filters()?
+            .map(SentFilters::read)
+            .transpose()?
+            .unwrap_or_default(),
         since_seq: members.optional(Subscribe::since_seq, "a whole number from 0")?,
         since: members.optional(Subscribe::since, TEXT)?,
     })
@@ -138,12 +166,16 @@ fn read_subscribe(mut members: Members) -> Result<Subscribe, Problem> {
 
 fn read_unsubscribe(mut members: Members) -> Result<Unsubscribe, Problem> {
     members.has_only(Unsubscribe::FIELDS)?;
-    Ok(Unsubscribe { id: members.required(Unsubscribe::id, TEXT)? })
+    Ok(Unsubscribe {
+        id: members.required(Unsubscribe::id, TEXT)?,
+    })
 }
 
 fn read_ping(mut members: Members) -> Result<Ping, Problem> {
     members.has_only(Ping::FIELDS)?;
-    Ok(Ping { t: members.optional(Ping::t, "JSON")? })
+    Ok(Ping {
+        t: members.optional(Ping::t, "JSON")?,
+    })
 }
 
 /// What the server sends.
@@ -179,7 +211,8 @@ pub enum ServerFrame<'a> {
     /// A filing that was not known yet; each accession number comes once.
     #[schemars(title = "A filing that was not known yet")]
     Filing(Filing<'a>),
-    /// More has become known about a filing. `data` is the whole of it and replaces what was sent before.
+    /// More has become known about a filing. `data` is the whole of it and replaces what was sent
+    /// before.
     #[schemars(title = "More about a filing")]
     Update(Filing<'a>),
     #[schemars(title = "Nothing else to say")]
@@ -199,7 +232,8 @@ pub enum ServerFrame<'a> {
     /// The server restarts: come again at a random moment within that time.
     #[schemars(title = "The server restarts")]
     Reconnect { within_seconds: u64 },
-    /// What was wrong with a message, or why the server ends the connection. `title`, `detail`, `code`, `request_id` and `errors` are those of the problems of `/v1`.
+    /// What was wrong with a message, or why the server ends the connection. `title`, `detail`,
+    /// `code`, `request_id` and `errors` are those of the problems of `/v1`.
     #[schemars(title = "What was wrong with a message, or why the connection ends")]
     Error {
         /// Title of the code.
@@ -208,7 +242,8 @@ pub enum ServerFrame<'a> {
         detail: &'a str,
         /// A code of the problems of `/v1`, or `slow_consumer`.
         code: &'a str,
-        /// Id of the upgrade request, the `connection_id` of `welcome`: report it if something is wrong.
+        /// Id of the upgrade request, the `connection_id` of `welcome`: report it if something is
+        /// wrong.
         request_id: &'a str,
         /// The members of the message that are wrong.
         errors: Vec<MemberError<'a>>,
@@ -258,14 +293,36 @@ impl ServerFrame<'_> {
 }
 
 pub fn subscribed(id: &str, from_seq: u64, unknown_tickers: &[String]) -> String {
-    let message = || format!("no company has these tickers today: {}", unknown_tickers.join(", "));
-    let notices = if unknown_tickers.is_empty() { Vec::new() } else { vec![Notice { code: "TICKER_UNKNOWN", message: message().into() }] };
-    ServerFrame::Subscribed { id, from_seq, notices }.text()
+    let message = || {
+        format!(
+            "no company has these tickers today: {}",
+            unknown_tickers.join(", ")
+        )
+    };
+    let notices = if unknown_tickers.is_empty() {
+        Vec::new()
+    } else {
+        vec![Notice {
+            code: "TICKER_UNKNOWN",
+            message: message().into(),
+        }]
+    };
+    ServerFrame::Subscribed {
+        id,
+        from_seq,
+        notices,
+    }
+    .text()
 }
 
 /// `filing` or `update`.
 pub fn event(item: &Item, data: &str, subscription_ids: &[&str], is_replay: bool) -> String {
-    let filing = Filing { seq: item.seq, subscription_ids, replay: is_replay, data: Text::made(data) };
+    let filing = Filing {
+        seq: item.seq,
+        subscription_ids,
+        replay: is_replay,
+        data: Text::made(data),
+    };
     let frame = match item.event {
         EventKind::Filing => ServerFrame::Filing(filing),
         EventKind::Update => ServerFrame::Update(filing),
@@ -274,30 +331,79 @@ pub fn event(item: &Item, data: &str, subscription_ids: &[&str], is_replay: bool
 }
 
 pub fn pong(t: &Value) -> String {
-    ServerFrame::Pong { t: Text::made(&t.to_string()) }.text()
+    ServerFrame::Pong {
+        t: Text::made(&t.to_string()),
+    }
+    .text()
 }
 
 /// What was wrong with a message, with the subscription that it was about; the connection goes on.
 pub fn error(problem: &Problem, connection_id: &str, id: Option<&str>) -> String {
     let is_fatal = false;
     let id = id.filter(|id| (1..=MAX_ID).contains(&id.len()));
-    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, connection_id, id)
+    error_frame(
+        (problem.code.name(), problem.code.title()),
+        problem,
+        is_fatal,
+        connection_id,
+        id,
+    )
 }
 
 /// Why the server ends the connection.
 pub fn fatal_error(problem: &Problem, connection_id: &str) -> String {
     let is_fatal = true;
-    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, connection_id, None)
+    error_frame(
+        (problem.code.name(), problem.code.title()),
+        problem,
+        is_fatal,
+        connection_id,
+        None,
+    )
 }
 
-/// The server ends the connection because the client reads too slowly, which no response of HTTP says.
+/// The server ends the connection because the client reads too slowly, which no response of HTTP
+/// says.
 pub fn slow_consumer(message: &str, connection_id: &str) -> String {
     let is_fatal = true;
-    error_frame(("slow_consumer", "Slow consumer"), &Problem::new(Code::RateLimited, message), is_fatal, connection_id, None)
+    error_frame(
+        ("slow_consumer", "Slow consumer"),
+        &Problem::new(Code::RateLimited, message),
+        is_fatal,
+        connection_id,
+        None,
+    )
 }
 
-fn error_frame((code, title): (&str, &str), problem: &Problem, fatal: bool, request_id: &str, id: Option<&str>) -> String {
+fn error_frame(
+    (code, title): (&str, &str),
+    problem: &Problem,
+    fatal: bool,
+    request_id: &str,
+    id: Option<&str>,
+) -> String {
     let shown = problem.shown_errors().into_iter();
-    let errors = shown.map(|FieldErrorDetails { field, code, message }| MemberError { field, code: code.name(), message }).collect();
-    ServerFrame::Error { title, detail: &problem.detail, code, request_id, errors, fatal, id }.text()
+    let errors = shown
+        .map(
+            |FieldErrorDetails {
+                 field,
+                 code,
+                 message,
+             }| MemberError {
+                field,
+                code: code.name(),
+                message,
+            },
+        )
+        .collect();
+    ServerFrame::Error {
+        title,
+        detail: &problem.detail,
+        code,
+        request_id,
+        errors,
+        fatal,
+        id,
+    }
+    .text()
 }

@@ -1,4 +1,5 @@
-//! Turns an event of the log into the JSON that sockets are sent, once for all of them, completed from the current release.
+//! Turns an event of the log into the JSON that sockets are sent, once for all of them, completed
+//! from the current release.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -18,7 +19,8 @@ use pubdata_store::{Event, EventKind};
 /// What findings and provenance call the filings of the stream.
 pub const DATASET: &str = "stream.filing";
 
-/// The longest `data` that is sent. What waits behind a socket is bounded, and a filing is about 1.5 KB.
+/// The longest `data` that is sent. What waits behind a socket is bounded, and a filing is about
+/// 1.5 KB.
 pub const DATA_BYTES: usize = 256 << 10;
 
 /// An event as it is sent, and what subscriptions ask for.
@@ -37,17 +39,31 @@ pub struct Item {
 
 impl Item {
     /// Completes an event from a release.
-    pub fn of(event: Event, release: Option<&Release>, contracts: &Contracts, links: &Links) -> Self {
+    pub fn of(
+        event: Event,
+        release: Option<&Release>,
+        contracts: &Contracts,
+        links: &Links,
+    ) -> Self {
         let registrants = release.and_then(SecTables::registrants_of);
         let mut json = Json::new();
         json.value(&FilingData::of(&event, registrants, contracts, links));
         let filing = event.filing;
-        let ciks = filing.entities.iter().filter_map(|entity| entity.cik.parse::<Cik>().ok()).map(Cik::number).collect();
+        let ciks = filing
+            .entities
+            .iter()
+            .filter_map(|entity| entity.cik.parse::<Cik>().ok())
+            .map(Cik::number)
+            .collect();
         let mut data = String::from_utf8(json.into_bytes()).unwrap_or_default();
         data.shrink_to_fit();
         let is_sent = data.len() <= DATA_BYTES;
         if !is_sent {
-            tracing::warn!("event {} has {} bytes and is not sent: a message has {DATA_BYTES} at most; clients are told of the gap", event.seq, data.len());
+            tracing::warn!(
+                "event {} has {} bytes and is not sent: a message has {DATA_BYTES} at most; clients are told of the gap",
+                event.seq,
+                data.len()
+            );
         }
         Self {
             seq: event.seq,
@@ -57,17 +73,26 @@ impl Item {
             forms: filing.forms,
             ciks,
             items: filing.items,
-            roles: filing.entities.into_iter().filter_map(|entity| entity.role).collect(),
+            roles: filing
+                .entities
+                .into_iter()
+                .filter_map(|entity| entity.role)
+                .collect(),
         }
     }
 
     pub fn size_bytes(&self) -> usize {
-        let texts = [&self.forms, &self.items, &self.roles].into_iter().flatten().map(|text| 24 + text.len()).sum::<usize>();
+        let texts = [&self.forms, &self.items, &self.roles]
+            .into_iter()
+            .flatten()
+            .map(|text| 24 + text.len())
+            .sum::<usize>();
         size_of::<Self>() + self.data.as_ref().map_or(0, String::len) + texts + 8 * self.ciks.len()
     }
 }
 
-/// The members of a filing of `/v1/filings/search`, and what the feed says beyond them. What no feed has shown yet is null.
+/// The members of a filing of `/v1/filings/search`, and what the feed says beyond them. What no
+/// feed has shown yet is null.
 #[derive(Serialize, JsonSchema)]
 pub struct FilingData<'a> {
     #[schemars(extend("$field" = "sec.filing/accession_number"))]
@@ -129,7 +154,8 @@ struct FilingParty<'a> {
     state: Option<&'a str>,
 }
 
-/// The feed that showed it. The filing can be traced to the publisher's bytes once a release has it.
+/// The feed that showed it. The filing can be traced to the publisher's bytes once a release has
+/// it.
 #[derive(Serialize, JsonSchema)]
 struct FeedProvenance<'a> {
     dataset_id: &'static str,
@@ -144,19 +170,58 @@ struct FeedProvenance<'a> {
 }
 
 impl<'a> FilingData<'a> {
-    fn of(event: &'a Event, registrants: Option<&'a Registrants>, contracts: &'a Contracts, links: &Links) -> Self {
+    fn of(
+        event: &'a Event,
+        registrants: Option<&'a Registrants>,
+        contracts: &'a Contracts,
+        links: &Links,
+    ) -> Self {
         let (filing, accession_number) = (&event.filing, event.accession_number.as_str());
         let form = filing.forms.first().map(String::as_str).unwrap_or_default();
-        let ciks: Vec<Option<Cik>> = filing.entities.iter().map(|entity| entity.cik.parse().ok()).collect();
-        let row_of = |cik: Option<Cik>| registrants.and_then(|registrants| Some((registrants, registrants.find(cik?)?)));
+        let ciks: Vec<Option<Cik>> = filing
+            .entities
+            .iter()
+            .map(|entity| entity.cik.parse().ok())
+            .collect();
+        let row_of = |cik: Option<Cik>| {
+            registrants.and_then(|registrants| Some((registrants, registrants.find(cik?)?)))
+        };
         // As the search has it: of several parties the first that has a ticker.
-        let has_ticker = |cik: &Option<Cik>| row_of(*cik).is_some_and(|(registrants, row)| registrants.tickers(row).next().is_some());
-        let primary = ciks.iter().copied().find(has_ticker).or_else(|| ciks.first().copied()).flatten();
-        let key = primary.map(|cik| FilingKey { cik, accession_number, primary_document: filing.primary_document.as_deref() });
+        let has_ticker = |cik: &Option<Cik>| {
+            row_of(*cik).is_some_and(|(registrants, row)| registrants.tickers(row).next().is_some())
+        };
+        let primary = ciks
+            .iter()
+            .copied()
+            .find(has_ticker)
+            .or_else(|| ciks.first().copied())
+            .flatten();
+        let key = primary.map(|cik| FilingKey {
+            cik,
+            accession_number,
+            primary_document: filing.primary_document.as_deref(),
+        });
         let entities = filing.entities.iter().zip(&ciks).map(|(entity, cik)| {
-            let Party { cik, name, ticker, sic, state, .. } = Party::of(entity.cik.clone(), row_of(*cik));
-            let (name, sic) = (entity.name.as_deref().or(name), entity.sic.as_deref().or(sic));
-            FilingParty { cik, name, role: entity.role.as_deref(), ticker, sic, state }
+            let Party {
+                cik,
+                name,
+                ticker,
+                sic,
+                state,
+                ..
+            } = Party::of(entity.cik.clone(), row_of(*cik));
+            let (name, sic) = (
+                entity.name.as_deref().or(name),
+                entity.sic.as_deref().or(sic),
+            );
+            FilingParty {
+                cik,
+                name,
+                role: entity.role.as_deref(),
+                ticker,
+                sic,
+                state,
+            }
         });
         Self {
             accession_number,

@@ -1,6 +1,7 @@
-//! `WS /v1/stream`: sends filings to whom they concern as the follower logs them, and those of the last three days again to whoever asks.
-//! One task tails the log into a ring that all sockets share; a socket holds places in it and no queue of its own, so that a slow reader
-//! costs no memory. Reads the log only; asks no publisher.
+//! `WS /v1/stream`: sends filings to whom they concern as the follower logs them, and those of the
+//! last three days again to whoever asks. One task tails the log into a ring that all sockets
+//! share; a socket holds places in it and no queue of its own, so that a slow reader costs no
+//! memory. Reads the log only; asks no publisher.
 
 pub(crate) mod asyncapi;
 pub(crate) mod filter;
@@ -61,7 +62,11 @@ impl Stream {
             head: watch::Sender::new((0, 0)),
             stop: watch::Sender::new(false),
             sockets: Arc::new(Sockets::new(service.settings.limits.stream_sockets)),
-            reader: tokio::sync::Mutex::new(Reader { tail: EventTail::new(&home), home, release_id: None }),
+            reader: tokio::sync::Mutex::new(Reader {
+                tail: EventTail::new(&home),
+                home,
+                release_id: None,
+            }),
             links: Links::of(&service.contracts),
             service,
         })
@@ -75,10 +80,17 @@ impl Stream {
     /// Numbers for `/metrics`.
     pub fn numbers(&self) -> StreamNumbers {
         let ring = self.ring();
-        StreamNumbers { sockets: self.sockets.open(), last_seq: ring.head(), events: ring.len(), bytes: ring.size_bytes() }
+        StreamNumbers {
+            sockets: self.sockets.open(),
+            last_seq: ring.head(),
+            events: ring.len(),
+            bytes: ring.size_bytes(),
+        }
     }
 
     fn ring(&self) -> std::sync::RwLockReadGuard<'_, Ring> {
-        self.ring.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.ring
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -1,4 +1,5 @@
-//! The newest events in memory, by number, for all sockets together. The oldest go first, by age and by size.
+//! The newest events in memory, by number, for all sockets together. The oldest go first, by age
+//! and by size.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,10 +27,17 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// The ring in place of this one, over a log that ends with event `head`: the same log, or another.
+    /// The ring in place of this one, over a log that ends with event `head`: the same log, or
+    /// another.
     #[must_use]
     pub fn anew(&self, items: Vec<Arc<Item>>, head: u64, IsOtherLog(is_other): IsOtherLog) -> Self {
-        let mut ring = Self { head, is_open: true, generation: self.generation + 1, log: self.log + u64::from(is_other), ..Self::default() };
+        let mut ring = Self {
+            head,
+            is_open: true,
+            generation: self.generation + 1,
+            log: self.log + u64::from(is_other),
+            ..Self::default()
+        };
         ring.extend(items, head);
         ring
     }

@@ -64,7 +64,10 @@ impl Last {
         match self {
             Self::Error(problem) => frames::fatal_error(problem, connection_id),
             Self::SlowConsumer(message) => frames::slow_consumer(message, connection_id),
-            Self::Reconnect => ServerFrame::Reconnect { within_seconds: RECONNECT_SECONDS }.text(),
+            Self::Reconnect => ServerFrame::Reconnect {
+                within_seconds: RECONNECT_SECONDS,
+            }
+            .text(),
         }
     }
 
@@ -80,15 +83,24 @@ impl Last {
 
 impl End {
     fn error(close_code: u16, code: Code, message: impl Into<String>) -> Self {
-        Self::Close { code: close_code, last: Last::Error(Problem::new(code, message)) }
+        Self::Close {
+            code: close_code,
+            last: Last::Error(Problem::new(code, message)),
+        }
     }
 
     fn slow(message: &str) -> Self {
-        Self::Close { code: SLOW_CONSUMER, last: Last::SlowConsumer(message.to_owned()) }
+        Self::Close {
+            code: SLOW_CONSUMER,
+            last: Last::SlowConsumer(message.to_owned()),
+        }
     }
 
     fn restart() -> Self {
-        Self::Close { code: RESTART, last: Last::Reconnect }
+        Self::Close {
+            code: RESTART,
+            last: Last::Reconnect,
+        }
     }
 
     fn of(problem: Problem) -> Self {
@@ -98,7 +110,10 @@ impl End {
             Code::RateLimited => TOO_MANY,
             _ => BAD_MESSAGE,
         };
-        Self::Close { code, last: Last::Error(problem) }
+        Self::Close {
+            code,
+            last: Last::Error(problem),
+        }
     }
 }
 
@@ -119,7 +134,11 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         stream,
     };
     let Err(end) = session.serve(&mut socket).await;
-    tracing::debug!(connection = connection_id, client = session.client.id, "socket ends: {end:?}");
+    tracing::debug!(
+        connection = connection_id,
+        client = session.client.id,
+        "socket ends: {end:?}"
+    );
     // The answer to a client's close is sent with the next flush.
     if matches!(end, End::Gone) {
         let _ = timeout(CLOSE_TIME, socket.flush()).await;
@@ -132,8 +151,14 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         }
         let farewell = async {
             socket.send(Message::Text(last.into())).await?;
-            socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
-            // Until the client has answered: its answer in our ear would make the system drop what it has not read.
+            socket
+                .send(Message::Close(Some(CloseFrame {
+                    code,
+                    reason: reason.into(),
+                })))
+                .await?;
+            // Until the client has answered: its answer in our ear would make the system drop what
+            // it has not read.
             while let Some(Ok(_)) = socket.recv().await {}
             Ok::<(), axum::Error>(())
         };
@@ -153,7 +178,8 @@ struct Session {
     last_heard: Instant,
     /// Pings that were not answered yet.
     awaited_pongs: u32,
-    /// When it was last looked how many events lie between the client and the head, of which more wait than may, and how many they were.
+    /// When it was last looked how many events lie between the client and the head, of which more
+    /// wait than may, and how many they were.
     behind: Option<(Instant, u64)>,
 }
 
@@ -167,8 +193,15 @@ impl Session {
         let limits = self.stream.service.settings.limits;
         let welcome = {
             let ring = self.stream.ring();
-            let (connection_id, heartbeat_seconds) = (&*self.connection_id, limits.stream_heartbeat.as_secs());
-            ServerFrame::Welcome { connection_id, seq: ring.head(), oldest_seq: ring.oldest(), heartbeat_seconds }.text()
+            let (connection_id, heartbeat_seconds) =
+                (&*self.connection_id, limits.stream_heartbeat.as_secs());
+            ServerFrame::Welcome {
+                connection_id,
+                seq: ring.head(),
+                oldest_seq: ring.oldest(),
+                heartbeat_seconds,
+            }
+            .text()
         };
         self.send(socket, vec![welcome]).await?;
         let mut look = tokio::time::interval(limits.stream_heartbeat);
@@ -200,31 +233,63 @@ impl Session {
     /// Waits for the frame that carries the key, of clients that cannot set headers.
     async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         let time = self.stream.service.settings.limits.stream_auth_time;
-        let late =
-            || End::error(UNAUTHORIZED, Code::MissingApiKey, format!("no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first", time.as_secs()));
+        let late = || {
+            End::error(
+                UNAUTHORIZED,
+                Code::MissingApiKey,
+                format!(
+                    "no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first",
+                    time.as_secs()
+                ),
+            )
+        };
         let deadline = Instant::now() + time;
         loop {
-            let message = tokio::time::timeout_at(deadline, socket.recv()).await.map_err(|_| late())?;
-            // A message with a key is one of the key's holder. The address has paid for the upgrade, which allows one attempt.
+            let message = tokio::time::timeout_at(deadline, socket.recv())
+                .await
+                .map_err(|_| late())?;
+            // A message with a key is one of the key's holder. The address has paid for the
+            // upgrade, which allows one attempt.
             let has_key = matches!(&message, Some(Ok(Message::Text(text))) if matches!(ClientFrame::read(text), Ok(ClientFrame::Auth(_))));
             if !has_key {
                 self.meter(message.as_ref()).await?;
             }
-            let Some(text) = text_of(message)? else { continue };
+            let Some(text) = text_of(message)? else {
+                continue;
+            };
             let token = match ClientFrame::read(&text) {
                 Ok(ClientFrame::Auth(Auth { token })) => token,
                 Ok(_) => {
-                    return Err(End::error(UNAUTHORIZED, Code::MissingApiKey, "the first message must be `auth`, or the key be sent with the upgrade"));
+                    return Err(End::error(
+                        UNAUTHORIZED,
+                        Code::MissingApiKey,
+                        "the first message must be `auth`, or the key be sent with the upgrade",
+                    ));
                 }
                 Err(Misread::WrongMember { problem, id }) => {
-                    self.send(socket, vec![frames::error(&problem, &self.connection_id, id.as_deref())]).await?;
+                    self.send(
+                        socket,
+                        vec![frames::error(&problem, &self.connection_id, id.as_deref())],
+                    )
+                    .await?;
                     continue;
                 }
-                Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),
+                Err(Misread::NoMessage(message)) => {
+                    return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message));
+                }
             };
-            let client = self.stream.service.keys.holder(&token, self.stream.service.now()).map_err(End::of)?;
+            let client = self
+                .stream
+                .service
+                .keys
+                .holder(&token, self.stream.service.now())
+                .map_err(End::of)?;
             if !client.scopes.contains(&Scope::Stream) {
-                return Err(End::error(FORBIDDEN, Code::InsufficientPermission, "the stream needs a key with the scope `stream`"));
+                return Err(End::error(
+                    FORBIDDEN,
+                    Code::InsufficientPermission,
+                    "the stream needs a key with the scope `stream`",
+                ));
             }
             self.slot = self.stream.sockets.admit(&client).map_err(End::of)?;
             self.client = client;
@@ -233,24 +298,42 @@ impl Session {
     }
 
     /// Takes a message of the client.
-    async fn hear(&mut self, socket: &mut WebSocket, message: Option<Result<Message, axum::Error>>) -> Outcome<()> {
+    async fn hear(
+        &mut self,
+        socket: &mut WebSocket,
+        message: Option<Result<Message, axum::Error>>,
+    ) -> Outcome<()> {
         self.last_heard = Instant::now();
         self.meter(message.as_ref()).await?;
-        let Some(text) = text_of(message)? else { return Ok(()) };
+        let Some(text) = text_of(message)? else {
+            return Ok(());
+        };
         let lag_before = self.subscriptions.lag(&self.stream);
         let answer = match ClientFrame::read(&text) {
             Ok(ClientFrame::Subscribe(asked)) => {
                 self.await_copy(asked.since_seq).await;
                 let id = asked.id.clone();
-                self.subscriptions.add(*asked, &self.stream).map_err(|problem| (problem, Some(id)))
+                self.subscriptions
+                    .add(*asked, &self.stream)
+                    .map_err(|problem| (problem, Some(id)))
             }
-            Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id).map_err(|problem| (problem, Some(asked.id))),
+            Ok(ClientFrame::Unsubscribe(asked)) => self
+                .subscriptions
+                .remove(&asked.id)
+                .map_err(|problem| (problem, Some(asked.id))),
             Ok(ClientFrame::Ping(Ping { t })) => Ok(vec![frames::pong(&t.unwrap_or_default())]),
-            Ok(ClientFrame::Auth(_)) => Err((Problem::new(Code::InvalidParameter, "the connection has a key already"), None)),
+            Ok(ClientFrame::Auth(_)) => Err((
+                Problem::new(Code::InvalidParameter, "the connection has a key already"),
+                None,
+            )),
             Err(Misread::WrongMember { problem, id }) => Err((*problem, id)),
-            Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),
+            Err(Misread::NoMessage(message)) => {
+                return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message));
+            }
         };
-        let answer = answer.unwrap_or_else(|(problem, id)| vec![frames::error(&problem, &self.connection_id, id.as_deref())]);
+        let answer = answer.unwrap_or_else(|(problem, id)| {
+            vec![frames::error(&problem, &self.connection_id, id.as_deref())]
+        });
         // Who asks for more of the past, or for less, has read neither less nor more.
         if let Some((_, lag)) = &mut self.behind {
             *lag = (*lag + self.subscriptions.lag(&self.stream)).saturating_sub(lag_before);
@@ -258,7 +341,8 @@ impl Session {
         self.send(socket, answer).await
     }
 
-    /// A client that comes from another server of the same store may have been sent what is not here yet.
+    /// A client that comes from another server of the same store may have been sent what is not
+    /// here yet.
     async fn await_copy(&self, since_seq: Option<u64>) {
         if let Some(seq) = since_seq.filter(|_| self.stream.service.is_replica()) {
             let mut head = self.stream.head.subscribe();
@@ -274,36 +358,66 @@ impl Session {
                 self.awaited_pongs -= 1;
                 return Ok(());
             }
-            Some(Ok(Message::Text(_) | Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(
+                Message::Text(_) | Message::Binary(_) | Message::Ping(_) | Message::Pong(_),
+            )) => {}
         }
         self.take_token().await
     }
 
     async fn take_token(&self) -> Outcome<()> {
-        if self.stream.service.limiter.take(&self.client, self.stream.service.now()).await.is_allowed {
+        if self
+            .stream
+            .service
+            .limiter
+            .take(&self.client, self.stream.service.now())
+            .await
+            .is_allowed
+        {
             return Ok(());
         }
-        Err(End::error(TOO_MANY, Code::RateLimited, "more messages than the plan allows"))
+        Err(End::error(
+            TOO_MANY,
+            Code::RateLimited,
+            "more messages than the plan allows",
+        ))
     }
 
     /// Looks whether the key is still valid and the client still there.
     async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
-        if !self.stream.service.keys.is_valid(&self.client, self.stream.service.now()) {
-            return Err(End::error(UNAUTHORIZED, Code::InvalidApiKey, "the API key is no longer valid"));
+        if !self
+            .stream
+            .service
+            .keys
+            .is_valid(&self.client, self.stream.service.now())
+        {
+            return Err(End::error(
+                UNAUTHORIZED,
+                Code::InvalidApiKey,
+                "the API key is no longer valid",
+            ));
         }
         if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {
             return Err(End::slow("the client does not answer pings"));
         }
         self.awaited_pongs += 1;
-        let sent = timeout(self.send_time(), socket.send(Message::Ping(bytes::Bytes::new()))).await;
-        sent.map_err(|_| End::slow("the client does not read"))?.map_err(|_| End::Gone)
+        let sent = timeout(
+            self.send_time(),
+            socket.send(Message::Ping(bytes::Bytes::new())),
+        )
+        .await;
+        sent.map_err(|_| End::slow("the client does not read"))?
+            .map_err(|_| End::Gone)
     }
 
-    /// Whether the client reads quickly enough: not so when too many events wait and did not become fewer for too long. Who is catching up
-    /// with a burst is not slow.
+    /// Whether the client reads quickly enough: not so when too many events wait and did not become
+    /// fewer for too long. Who is catching up with a burst is not slow.
     fn check_pace(&mut self) -> Outcome<()> {
         let limits = self.stream.service.settings.limits;
-        if !self.subscriptions.is_behind(&self.stream, limits.stream_queue) {
+        if !self
+            .subscriptions
+            .is_behind(&self.stream, limits.stream_queue)
+        {
             self.behind = None;
             return Ok(());
         }
@@ -313,13 +427,17 @@ impl Session {
             return Ok(());
         }
         if lag >= lag_then {
-            return Err(End::slow(&format!("more than {} events wait to be read", limits.stream_queue)));
+            return Err(End::slow(&format!(
+                "more than {} events wait to be read",
+                limits.stream_queue
+            )));
         }
         self.behind = Some((Instant::now(), lag));
         Ok(())
     }
 
-    /// How long a client may take to read what is on its way before it is cut off: less than the connection allows, so that the reason can be said.
+    /// How long a client may take to read what is on its way before it is cut off: less than the
+    /// connection allows, so that the reason can be said.
     fn send_time(&self) -> Duration {
         self.stream.service.settings.limits.write_time.mul_f32(0.8)
     }
@@ -360,13 +478,24 @@ async fn stopping(stop: &mut watch::Receiver<bool>) {
 fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<String>> {
     match message {
         None | Some(Ok(Message::Close(_))) => Err(End::Gone),
-        Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => {
-            Err(End::error(BAD_MESSAGE, Code::InvalidParameter, format!("a message has at most {MESSAGE_BYTES} bytes")))
-        }
+        Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => Err(End::error(
+            BAD_MESSAGE,
+            Code::InvalidParameter,
+            format!("a message has at most {MESSAGE_BYTES} bytes"),
+        )),
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
-        Some(Ok(Message::Binary(_))) => Err(End::error(BAD_MESSAGE, Code::InvalidJson, "messages are JSON texts, not binary")),
+        Some(Ok(Message::Binary(_))) => Err(End::error(
+            BAD_MESSAGE,
+            Code::InvalidJson,
+            "messages are JSON texts, not binary",
+        )),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
-        // Larger than may be, or no WebSocket at all: where it is the latter, the answer does not arrive.
-        Some(Err(error)) => Err(End::error(BAD_MESSAGE, Code::InvalidParameter, format!("the message cannot be read: {error}"))),
+        // Larger than may be, or no WebSocket at all: where it is the latter, the answer does not
+        // arrive.
+        Some(Err(error)) => Err(End::error(
+            BAD_MESSAGE,
+            Code::InvalidParameter,
+            format!("the message cannot be read: {error}"),
+        )),
     }
 }

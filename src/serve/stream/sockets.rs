@@ -1,5 +1,5 @@
-//! Counts the open sockets, of each client and in all, and refuses one beyond a limit. Those whose key is still awaited have a quarter. A place is given
-//! back when it is dropped.
+//! Counts the open sockets, of each client and in all, and refuses one beyond a limit. Those whose
+//! key is still awaited have a quarter. A place is given back when it is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,11 @@ pub enum Full {
 
 impl Sockets {
     pub fn new(most: usize) -> Self {
-        Self { most, taken: Mutex::default(), open: watch::Sender::new(0) }
+        Self {
+            most,
+            taken: Mutex::default(),
+            open: watch::Sender::new(0),
+        }
     }
 
     /// How many are open.
@@ -66,7 +70,11 @@ impl Sockets {
         *count += 1;
         taken.without_key += usize::from(!has_key);
         self.open.send_modify(|open| *open += 1);
-        Ok(Slot { sockets: self.clone(), client: client.id.clone(), has_key })
+        Ok(Slot {
+            sockets: self.clone(),
+            client: client.id.clone(),
+            has_key,
+        })
     }
 
     /// Ends when no socket is open.
@@ -81,17 +89,33 @@ impl Sockets {
     pub fn admit(self: &Arc<Self>, client: &Client) -> problem::Result<Slot> {
         self.take(client).map_err(|full| match full {
             Full::OfClient => {
-                let detail = format!("the plan allows {} open sockets; close one first", client.plan.stream_sockets);
-                Problem { retry_after: Some(60), ..Problem::new(Code::RateLimited, detail) }
+                let detail = format!(
+                    "the plan allows {} open sockets; close one first",
+                    client.plan.stream_sockets
+                );
+                Problem {
+                    retry_after: Some(60),
+                    ..Problem::new(Code::RateLimited, detail)
+                }
             }
-            Full::OfServer => Problem { retry_after: Some(10), ..Problem::new(Code::RateLimited, "the server has as many sockets as it can; try again later") },
+            Full::OfServer => Problem {
+                retry_after: Some(10),
+                ..Problem::new(
+                    Code::RateLimited,
+                    "the server has as many sockets as it can; try again later",
+                )
+            },
         })
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut taken = self.sockets.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self
+            .sockets
+            .taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = taken.of_clients.get_mut(&self.client) {
             *count -= 1;
             if *count == 0 {
@@ -112,8 +136,18 @@ mod tests {
     use pubdata_store::{Plan, Scope};
 
     fn client(id: &str, scopes: &[Scope]) -> Client {
-        let plan = Plan { requests_per_minute: 60, burst: 60, stream_sockets: 2 };
-        Client { id: id.to_owned(), secret: None, scopes: scopes.to_vec(), plan_name: "free".to_owned(), plan }
+        let plan = Plan {
+            requests_per_minute: 60,
+            burst: 60,
+            stream_sockets: 2,
+        };
+        Client {
+            id: id.to_owned(),
+            secret: None,
+            scopes: scopes.to_vec(),
+            plan_name: "free".to_owned(),
+            plan,
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The subscriptions of one socket and how far each has been served. Holds numbers of events only; the events are in the ring.
+//! The subscriptions of one socket and how far each has been served. Holds numbers of events only;
+//! the events are in the ring.
 
 use crate::sec::forms::misspelled;
 use crate::sec::tables::SecTables;
@@ -12,7 +13,8 @@ use crate::stream::frames::{MAX_ID, ServerFrame, Subscribe};
 
 /// Subscriptions of one socket.
 pub const MAX_SUBSCRIPTIONS: usize = 10;
-/// Messages that are sent before the client is listened to again, and events that are looked at for them.
+/// Messages that are sent before the client is listened to again, and events that are looked at for
+/// them.
 const MESSAGES: usize = 64;
 const SCANNED: usize = 4_096;
 
@@ -41,32 +43,69 @@ impl Subscriptions {
     /// # Errors
     /// What is wrong with it.
     pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Result<Vec<String>> {
-        let refuse = |code: Code, field: &str, message: &str| Err(Problem::of_field(code, field, message));
+        let refuse =
+            |code: Code, field: &str, message: &str| Err(Problem::of_field(code, field, message));
         if !(1..=MAX_ID).contains(&asked.id.len()) {
-            return refuse(Code::InvalidParameter, "id", &format!("`id` has 1 to {MAX_ID} characters"));
+            return refuse(
+                Code::InvalidParameter,
+                "id",
+                &format!("`id` has 1 to {MAX_ID} characters"),
+            );
         }
         if self.all.iter().any(|known| known.id == asked.id) {
-            return refuse(Code::InvalidParameter, "id", "there is a subscription with this `id`; unsubscribe it first");
+            return refuse(
+                Code::InvalidParameter,
+                "id",
+                "there is a subscription with this `id`; unsubscribe it first",
+            );
         }
         if self.all.len() == MAX_SUBSCRIPTIONS {
-            return refuse(Code::InvalidParameter, "id", &format!("a socket has at most {MAX_SUBSCRIPTIONS} subscriptions"));
+            return refuse(
+                Code::InvalidParameter,
+                "id",
+                &format!("a socket has at most {MAX_SUBSCRIPTIONS} subscriptions"),
+            );
         }
         let since: Option<Timestamp> = match asked.since.as_deref().map(str::parse).transpose() {
             Ok(since) => since,
-            Err(_) => return refuse(Code::InvalidParameter, "since", "`since` is not an instant such as 2026-01-15T12:00:00Z"),
+            Err(_) => {
+                return refuse(
+                    Code::InvalidParameter,
+                    "since",
+                    "`since` is not an instant such as 2026-01-15T12:00:00Z",
+                );
+            }
         };
         if since.is_some() && asked.since_seq.is_some() {
-            return refuse(Code::InvalidParameter, "since", "give `since_seq` or `since`, not both");
+            return refuse(
+                Code::InvalidParameter,
+                "since",
+                "give `since_seq` or `since`, not both",
+            );
         }
-        if let Some(message) = asked.filters.forms.iter().find_map(|form| misspelled(&stream.service.contracts, &form.trim().to_ascii_uppercase())) {
-            return refuse(Code::InvalidParameter, "filters.forms", &format!("`forms`: {message}"));
+        if let Some(message) = asked.filters.forms.iter().find_map(|form| {
+            misspelled(&stream.service.contracts, &form.trim().to_ascii_uppercase())
+        }) {
+            return refuse(
+                Code::InvalidParameter,
+                "filters.forms",
+                &format!("`forms`: {message}"),
+            );
         }
         let mut filter = match Filter::read(asked.filters) {
             Ok(filter) => filter,
-            Err((field, message)) => return refuse(Code::InvalidParameter, &format!("filters.{field}"), &format!("`{field}`: {message}")),
+            Err((field, message)) => {
+                return refuse(
+                    Code::InvalidParameter,
+                    &format!("filters.{field}"),
+                    &format!("`{field}`: {message}"),
+                );
+            }
         };
         let release = stream.service.catalog.current();
-        let registrants = release.as_ref().and_then(|release| SecTables::registrants_of(release));
+        let registrants = release
+            .as_ref()
+            .and_then(|release| SecTables::registrants_of(release));
         if filter.has_tickers() && registrants.is_none() {
             let message = "`tickers`: no release with tickers is served; use `ciks`";
             return refuse(Code::CoverageUnavailable, "filters.tickers", message);
@@ -76,27 +115,55 @@ impl Subscriptions {
         let (head, oldest) = (ring.head(), ring.oldest());
         let next_seq = match (asked.since_seq, since) {
             (Some(seq), _) if seq > head => {
-                let message =
-                    format!("`since_seq` {seq} is not in this log, which ends with {head}; the log may have been started again: subscribe with `since`");
+                let message = format!(
+                    "`since_seq` {seq} is not in this log, which ends with {head}; the log may have been started again: subscribe with `since`"
+                );
                 return refuse(Code::InvalidParameter, "since_seq", &message);
             }
             (Some(seq), _) => seq + 1,
             (None, Some(since)) => ring.first_since(since),
             (None, None) => head + 1,
         };
-        let mut answer = vec![frames::subscribed(&asked.id, next_seq.max(oldest), &unknown)];
+        let mut answer = vec![frames::subscribed(
+            &asked.id,
+            next_seq.max(oldest),
+            &unknown,
+        )];
         // A time says no number: of what is no longer there, only where it ends is known.
-        let is_from_before = since.is_some_and(|since| ring.from(oldest).next().is_none_or(|first| since < first.seen_at));
+        let is_from_before = since.is_some_and(|since| {
+            ring.from(oldest)
+                .next()
+                .is_none_or(|first| since < first.seen_at)
+        });
         if is_from_before && oldest > 1 && next_seq == oldest {
-            answer.push(ServerFrame::Gap { id: &asked.id, from_seq: None, to_seq: oldest - 1 }.text());
+            answer.push(
+                ServerFrame::Gap {
+                    id: &asked.id,
+                    from_seq: None,
+                    to_seq: oldest - 1,
+                }
+                .text(),
+            );
         } else if next_seq < oldest {
-            answer.push(ServerFrame::Gap { id: &asked.id, from_seq: Some(next_seq), to_seq: oldest - 1 }.text());
+            answer.push(
+                ServerFrame::Gap {
+                    id: &asked.id,
+                    from_seq: Some(next_seq),
+                    to_seq: oldest - 1,
+                }
+                .text(),
+            );
         }
         if self.all.is_empty() {
             (self.generation, self.log) = (ring.generation(), ring.log());
         }
         drop(ring);
-        self.all.push(Subscription { id: asked.id, filter, next_seq: next_seq.max(oldest), replay_to: head });
+        self.all.push(Subscription {
+            id: asked.id,
+            filter,
+            next_seq: next_seq.max(oldest),
+            replay_to: head,
+        });
         Ok(answer)
     }
 
@@ -108,26 +175,38 @@ impl Subscriptions {
         let count = self.all.len();
         self.all.retain(|known| known.id != id);
         if self.all.len() == count {
-            return Err(Problem::of_field(Code::InvalidParameter, "id", "there is no subscription with this `id`"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "id",
+                "there is no subscription with this `id`",
+            ));
         }
         Ok(vec![ServerFrame::Unsubscribed { id }.text()])
     }
 
     /// The event up to which every subscription has been served; none without subscriptions.
     pub fn served_to(&self) -> Option<u64> {
-        self.all.iter().map(|subscription| subscription.next_seq - 1).min()
+        self.all
+            .iter()
+            .map(|subscription| subscription.next_seq - 1)
+            .min()
     }
 
-    /// The next messages in the order of their events, and whether there is more to look at. An event that several subscriptions ask for is
-    /// one message; one that asks for the past is brought up to the others first.
+    /// The next messages in the order of their events, and whether there is more to look at. An
+    /// event that several subscriptions ask for is one message; one that asks for the past is
+    /// brought up to the others first.
     pub fn next_messages(&mut self, stream: &Stream) -> (Vec<String>, bool) {
-        let Some(served_to) = self.served_to() else { return (Vec::new(), false) };
+        let Some(served_to) = self.served_to() else {
+            return (Vec::new(), false);
+        };
         let ring = stream.ring();
         if self.generation != ring.generation() {
             let is_other_log = self.log != ring.log();
             (self.generation, self.log) = (ring.generation(), ring.log());
             let release = stream.service.catalog.current();
-            let registrants = release.as_ref().and_then(|release| SecTables::registrants_of(release));
+            let registrants = release
+                .as_ref()
+                .and_then(|release| SecTables::registrants_of(release));
             for subscription in &mut self.all {
                 subscription.filter.resolve(registrants);
                 // A log that begins anew has smaller numbers.
@@ -138,8 +217,16 @@ impl Subscriptions {
             }
         }
         let mut messages = Vec::new();
-        for subscription in self.all.iter_mut().filter(|subscription| subscription.next_seq < ring.oldest()) {
-            let gap = ServerFrame::Gap { id: &subscription.id, from_seq: Some(subscription.next_seq), to_seq: ring.oldest() - 1 };
+        for subscription in self
+            .all
+            .iter_mut()
+            .filter(|subscription| subscription.next_seq < ring.oldest())
+        {
+            let gap = ServerFrame::Gap {
+                id: &subscription.id,
+                from_seq: Some(subscription.next_seq),
+                to_seq: ring.oldest() - 1,
+            };
             messages.push(gap.text());
             subscription.next_seq = ring.oldest();
         }
@@ -149,14 +236,31 @@ impl Subscriptions {
                 next = item.seq;
                 break;
             }
-            let wanting: Vec<&Subscription> =
-                self.all.iter().filter(|subscription| subscription.next_seq <= item.seq && subscription.filter.takes(item)).collect();
+            let wanting: Vec<&Subscription> = self
+                .all
+                .iter()
+                .filter(|subscription| {
+                    subscription.next_seq <= item.seq && subscription.filter.takes(item)
+                })
+                .collect();
             if !wanting.is_empty() {
-                let ids: Vec<&str> = wanting.iter().map(|subscription| subscription.id.as_str()).collect();
-                let is_replay = wanting.iter().any(|subscription| item.seq <= subscription.replay_to);
+                let ids: Vec<&str> = wanting
+                    .iter()
+                    .map(|subscription| subscription.id.as_str())
+                    .collect();
+                let is_replay = wanting
+                    .iter()
+                    .any(|subscription| item.seq <= subscription.replay_to);
                 match &item.data {
                     Some(data) => messages.push(frames::event(item, data, &ids, is_replay)),
-                    None => messages.extend(ids.iter().map(|id| ServerFrame::Gap { id, from_seq: Some(item.seq), to_seq: item.seq }.text())),
+                    None => messages.extend(ids.iter().map(|id| {
+                        ServerFrame::Gap {
+                            id,
+                            from_seq: Some(item.seq),
+                            to_seq: item.seq,
+                        }
+                        .text()
+                    })),
                 }
             }
         }
@@ -166,20 +270,35 @@ impl Subscriptions {
         (messages, next <= ring.head())
     }
 
-    /// Events, wanted or not, between the last that every subscription has been served and the newest; none without subscriptions.
+    /// Events, wanted or not, between the last that every subscription has been served and the
+    /// newest; none without subscriptions.
     pub fn lag(&self, stream: &Stream) -> u64 {
-        self.served_to().map_or(0, |served_to| stream.ring().head().saturating_sub(served_to))
+        self.served_to().map_or(0, |served_to| {
+            stream.ring().head().saturating_sub(served_to)
+        })
     }
 
-    /// Whether more than so many events wait that came after their subscription was made. What is replayed does not count: it waits in the log.
+    /// Whether more than so many events wait that came after their subscription was made. What is
+    /// replayed does not count: it waits in the log.
     pub fn is_behind(&self, stream: &Stream, queue: usize) -> bool {
         if self.lag(stream) <= queue as u64 {
             return false;
         }
         let ring = stream.ring();
-        let first = self.all.iter().map(|subscription| subscription.next_seq.max(subscription.replay_to + 1)).min().unwrap_or_default();
-        let is_wanted = |subscription: &Subscription, seq: u64| subscription.next_seq <= seq && seq > subscription.replay_to;
-        let waiting = ring.from(first).filter(|item| self.all.iter().any(|subscription| is_wanted(subscription, item.seq) && subscription.filter.takes(item)));
+        let first = self
+            .all
+            .iter()
+            .map(|subscription| subscription.next_seq.max(subscription.replay_to + 1))
+            .min()
+            .unwrap_or_default();
+        let is_wanted = |subscription: &Subscription, seq: u64| {
+            subscription.next_seq <= seq && seq > subscription.replay_to
+        };
+        let waiting = ring.from(first).filter(|item| {
+            self.all.iter().any(|subscription| {
+                is_wanted(subscription, item.seq) && subscription.filter.takes(item)
+            })
+        });
         waiting.take(queue + 1).count() > queue
     }
 }

@@ -1,4 +1,5 @@
-//! Reads what the follower adds to the log into the ring. A new release or another log fills the ring anew.
+//! Reads what the follower adds to the log into the ring. A new release or another log fills the
+//! ring anew.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,38 +34,62 @@ pub async fn tail(stream: Arc<Stream>) {
 }
 
 impl Stream {
-    /// Takes what the follower has added to the log. When the release has changed, every event is completed from the new one.
+    /// Takes what the follower has added to the log. When the release has changed, every event is
+    /// completed from the new one.
     ///
     /// # Errors
     /// `Store`, when the log cannot be read.
     pub async fn look(self: &Arc<Self>) -> Result<()> {
         let mut reader = self.reader.lock().await;
         let release = self.service.catalog.current();
-        let release_id = release.as_ref().map(|release| release.manifest.release_id.clone());
+        let release_id = release
+            .as_ref()
+            .map(|release| release.manifest.release_id.clone());
         let is_other_release = reader.release_id != release_id;
         let fresh = EventTail::new(&reader.home);
         let kept = std::mem::replace(&mut reader.tail, fresh.clone());
         let mut tail = if is_other_release { fresh } else { kept };
         // Should reading fail, everything is read again.
         reader.release_id = None;
-        let from = self.service.now().saturating_sub(REPLAY).unwrap_or(Timestamp::MIN);
+        let from = self
+            .service
+            .now()
+            .saturating_sub(REPLAY)
+            .unwrap_or(Timestamp::MIN);
         let shared = self.clone();
         let read = move || {
             let events = tail.read()?;
             let items = events
                 .into_iter()
-                .map(|event| Item::of(event, release.as_deref(), &shared.service.contracts, &shared.links))
+                .map(|event| {
+                    Item::of(
+                        event,
+                        release.as_deref(),
+                        &shared.service.contracts,
+                        &shared.links,
+                    )
+                })
                 .filter(|item| item.seen_at >= from);
             Ok::<_, Error>((items.map(Arc::new).collect::<Vec<_>>(), tail))
         };
         let read = tokio::task::spawn_blocking(read).await;
-        let (items, tail) = read.unwrap_or_else(|error| Err(Error::store(format!("reading the event log was stopped: {error}"))))?;
+        let (items, tail) = read.unwrap_or_else(|error| {
+            Err(Error::store(format!(
+                "reading the event log was stopped: {error}"
+            )))
+        })?;
         reader.tail = tail;
         reader.release_id = release_id;
-        let Some(head) = reader.tail.last_seq() else { return Ok(()) };
-        let mut ring = self.ring.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(head) = reader.tail.last_seq() else {
+            return Ok(());
+        };
+        let mut ring = self
+            .ring
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         // With another release all of the log is read again.
-        let is_from_before = !is_other_release && items.first().is_some_and(|first| first.seq <= ring.head());
+        let is_from_before =
+            !is_other_release && items.first().is_some_and(|first| first.seq <= ring.head());
         let is_other_log = head < ring.head() || is_from_before;
         if is_other_release || is_other_log || !ring.is_open() {
             *ring = ring.anew(items, head, IsOtherLog(is_other_log));

@@ -1,4 +1,5 @@
-//! Turns an HTTP request into a socket, after keys, limits and scope were checked. What is refused is answered with a problem.
+//! Turns an HTTP request into a socket, after keys, limits and scope were checked. What is refused
+//! is answered with a problem.
 
 use std::sync::Arc;
 
@@ -17,43 +18,82 @@ use crate::stream::session;
 use crate::stream::session::Entrance;
 use pubdata_store::Scope;
 
-/// The most that is read of a message. Less is taken (`session`): what is read to its end can be answered.
+/// The most that is read of a message. Less is taken (`session`): what is read to its end can be
+/// answered.
 const READ_LIMIT: usize = 256 << 10;
 /// What is read at once; messages of clients are small.
 const READ_BYTES: usize = 4 << 10;
-/// What is gathered before it is sent, and the most that may wait behind a client that does not read.
+/// What is gathered before it is sent, and the most that may wait behind a client that does not
+/// read.
 const WRITE_BYTES: usize = 16 << 10;
 const MAX_WRITE_BYTES: usize = 1 << 20;
 
 /// Turns a request into a socket, or says as a problem why not.
 pub async fn upgrade(stream: Arc<Stream>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
-    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let request_id = parts
+        .extensions
+        .get::<RequestId>()
+        .cloned()
+        .unwrap_or_default();
     let path = parts.uri.path().to_owned();
     match admit(&stream, &mut parts, &request_id).await {
         Ok((upgrade, entrance)) => {
-            let upgrade = upgrade.max_message_size(READ_LIMIT).max_frame_size(READ_LIMIT).read_buffer_size(READ_BYTES);
-            let upgrade = upgrade.write_buffer_size(WRITE_BYTES).max_write_buffer_size(MAX_WRITE_BYTES);
+            let upgrade = upgrade
+                .max_message_size(READ_LIMIT)
+                .max_frame_size(READ_LIMIT)
+                .read_buffer_size(READ_BYTES);
+            let upgrade = upgrade
+                .write_buffer_size(WRITE_BYTES)
+                .max_write_buffer_size(MAX_WRITE_BYTES);
             upgrade.on_upgrade(move |socket| session::run(stream, socket, entrance))
         }
         Err(problem) => problem_response(&stream.service, &problem, &path, &request_id),
     }
 }
 
-async fn admit(stream: &Arc<Stream>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
-    let client = parts.extensions.remove::<Metered>().expect("a request is metered before anything else").known?;
+async fn admit(
+    stream: &Arc<Stream>,
+    parts: &mut Parts,
+    request_id: &RequestId,
+) -> Result<(WebSocketUpgrade, Entrance)> {
+    let client = parts
+        .extensions
+        .remove::<Metered>()
+        .expect("a request is metered before anything else")
+        .known?;
     if !client.scopes.is_empty() && !client.scopes.contains(&Scope::Stream) {
-        return Err(Problem::new(Code::InsufficientPermission, "this endpoint needs a key with the scope `stream`"));
+        return Err(Problem::new(
+            Code::InsufficientPermission,
+            "this endpoint needs a key with the scope `stream`",
+        ));
     }
-    Query::read(parts.uri.query().unwrap_or_default(), &[], &stream.service.contracts)?;
+    Query::read(
+        parts.uri.query().unwrap_or_default(),
+        &[],
+        &stream.service.contracts,
+    )?;
     let upgrade = WebSocketUpgrade::from_request_parts(parts, &()).await;
     let upgrade = upgrade.map_err(|rejection| {
-        let message = format!("this endpoint speaks WebSocket (RFC 6455) over HTTP/1.1: {}", rejection.body_text());
+        let message = format!(
+            "this endpoint speaks WebSocket (RFC 6455) over HTTP/1.1: {}",
+            rejection.body_text()
+        );
         Problem::of_field(Code::InvalidParameter, "Upgrade", message)
     })?;
     if !stream.ring().is_open() {
-        return Err(Problem::new(Code::CoverageUnavailable, "this server has no log of new filings; `pubdata follow` writes one"));
+        return Err(Problem::new(
+            Code::CoverageUnavailable,
+            "this server has no log of new filings; `pubdata follow` writes one",
+        ));
     }
     let slot = stream.sockets.admit(&client)?;
-    Ok((upgrade, Entrance { client, slot, connection_id: request_id.0.to_string() }))
+    Ok((
+        upgrade,
+        Entrance {
+            client,
+            slot,
+            connection_id: request_id.0.to_string(),
+        },
+    ))
 }

@@ -1,4 +1,5 @@
-//! The answer about a rate, and what answers about sales have of it too. A rate that is not known is null, never zero.
+//! The answer about a rate, and what answers about sales have of it too. A rate that is not known
+//! is null, never zero.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,17 +17,23 @@ use pubdata_store::Manifest;
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxRate<'a> {
-    /// Sum of the components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null where a part is not known.
+    /// Sum of the components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null where a part
+    /// is not known.
     combined_rate: Option<Decimal>,
-    /// Sum of the components that are known, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null where nothing is known of the state.
+    /// Sum of the components that are known, as a fraction from 0 to 1: 0.0725 is 7.25 percent;
+    /// null where nothing is known of the state.
     known_rate: Option<Decimal>,
-    /// Rate of the state, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if it is not known.
+    /// Rate of the state, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if it is not
+    /// known.
     state_rate: Option<Decimal>,
-    /// Rate of the county, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no county taxes there, null if it is not known.
+    /// Rate of the county, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no county taxes
+    /// there, null if it is not known.
     county_rate: Option<Decimal>,
-    /// Rate of the city, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no city taxes there, null if it is not known.
+    /// Rate of the city, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no city taxes there,
+    /// null if it is not known.
     city_rate: Option<Decimal>,
-    /// Sum of the rates of special districts, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if none taxes there, null if it is not known.
+    /// Sum of the rates of special districts, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if
+    /// none taxes there, null if it is not known.
     special_rate: Option<Decimal>,
     /// Class of goods that the rates apply to.
     category: Category,
@@ -44,7 +51,8 @@ pub struct TaxRate<'a> {
     sourcing: SourcingPlace,
     /// The state's rule on which place decides the rate of a sale within the state.
     sourcing_basis: TaxSourcing<'a>,
-    /// Whether the state's rule taxes the delivery of taxed goods; null where it is not known or depends on the terms.
+    /// Whether the state's rule taxes the delivery of taxed goods; null where it is not known or
+    /// depends on the terms.
     freight_taxable: Option<bool>,
     /// From when all of it holds.
     effective_date: Option<Date>,
@@ -52,16 +60,19 @@ pub struct TaxRate<'a> {
     coverage: TaxCoverage,
     /// What the state taxes, by class of goods and level of government, on the day.
     rules: Vec<TaxRule<'a>>,
-    /// The records that the answer was made from: the state's, the boundary's, one for each rate, and the rules that decided a rate.
+    /// The records that the answer was made from: the state's, the boundary's, one for each rate,
+    /// and the rules that decided a rate.
     provenance: Vec<Provenance<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TaxComponent<'a> {
-    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates are not covered.
+    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates
+    /// are not covered.
     #[serde(rename = "type")]
     class: TaxClass,
-    /// Code of the jurisdiction as published; `local` or `special` where it stands for taxes that are not known one by one.
+    /// Code of the jurisdiction as published; `local` or `special` where it stands for taxes that
+    /// are not known one by one.
     code: &'a str,
     /// FIPS code with the state's digits; null if the published code is not a FIPS code.
     fips: Option<&'a str>,
@@ -69,9 +80,12 @@ struct TaxComponent<'a> {
     name: &'a str,
     /// A fraction from 0 to 1: 0.06875 is 6.875 percent; null where it is not known.
     rate: Option<Decimal>,
-    /// Why the rate is not known: the reason of a rule, `no_rule_published`, `local_rates_not_covered`, `city_not_listed`, `local_rate_not_divided`, `district_boundaries_not_published` or `no_rate_published`.
+    /// Why the rate is not known: the reason of a rule, `no_rule_published`,
+    /// `local_rates_not_covered`, `city_not_listed`, `local_rate_not_divided`,
+    /// `district_boundaries_not_published` or `no_rate_published`.
     null_reason: Option<&'a str>,
-    /// Statute or regulation, with an address of it, by which the category bears no tax; null where a rule does not exempt it.
+    /// Statute or regulation, with an address of it, by which the category bears no tax; null where
+    /// a rule does not exempt it.
     exempt_by: Option<String>,
     /// Record of the rule that decided the rate; null for general goods.
     rule: Option<&'a str>,
@@ -101,7 +115,9 @@ struct TaxRateLocation<'a> {
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxMatch<'a> {
-    /// What the place was matched by, from the most exact to the least: an address range, a ZIP+4 code, a five-digit ZIP code, a ZIP code whose parts agree, the lowest rate in a ZIP code, a place name, a county or the state alone.
+    /// What the place was matched by, from the most exact to the least: an address range, a ZIP+4
+    /// code, a five-digit ZIP code, a ZIP code whose parts agree, the lowest rate in a ZIP code, a
+    /// place name, a county or the state alone.
     level: Level,
     /// Whether parts of the place have other rates.
     is_ambiguous: bool,
@@ -111,7 +127,8 @@ pub struct TaxMatch<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct TaxMatchAlternative<'a> {
-    /// Sum of the components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if a component is not known.
+    /// Sum of the components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if a
+    /// component is not known.
     combined_rate: Option<Decimal>,
     /// Sum of the known components, as a fraction from 0 to 1: 0.0725 is 7.25 percent.
     known_rate: Decimal,
@@ -142,10 +159,13 @@ pub struct TaxSourcing<'a> {
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxCoverage {
-    /// What is known of the state on the day: all rates and their boundaries; rates by the names of places, or with districts missing, or of a file that has expired, as a notice says; the state's own; nothing.
+    /// What is known of the state on the day: all rates and their boundaries; rates by the names of
+    /// places, or with districts missing, or of a file that has expired, as a notice says; the
+    /// state's own; nothing.
     #[schemars(extend("enum" = ["full", "partial", "state_only", "none"]))]
     level: &'static str,
-    /// Last day of the quarter that the newest rate file of the state is for; null where no such file has its rates.
+    /// Last day of the quarter that the newest rate file of the state is for; null where no such
+    /// file has its rates.
     rates_as_of: Option<Date>,
 }
 
@@ -169,13 +189,17 @@ impl<'a> Component<'a> {
 
     /// The record of the rate; none when the state's own says it.
     pub fn provenance(&self, manifest: &'a Manifest) -> Option<Provenance<'a>> {
-        self.row.map(|(rates, row)| rates.provenance.of(manifest, row))
+        self.row
+            .map(|(rates, row)| rates.provenance.of(manifest, row))
     }
 }
 
 impl Candidate<'_> {
     fn shown(&self, category: Category) -> Vec<TaxComponent<'_>> {
-        self.components.iter().map(|component| component.shown(category)).collect()
+        self.components
+            .iter()
+            .map(|component| component.shown(category))
+            .collect()
     }
 }
 
@@ -185,9 +209,16 @@ impl<'a> Found<'a> {
         let category = terms.category;
         let first = self.candidates.first();
         let goods = Goods::from(category);
-        let of_class = |class: TaxClass| first.filter(|candidate| candidate.knows(class)).and_then(|candidate| candidate.of_class(class, goods).ok()).map(rate);
+        let of_class = |class: TaxClass| {
+            first
+                .filter(|candidate| candidate.knows(class))
+                .and_then(|candidate| candidate.of_class(class, goods).ok())
+                .map(rate)
+        };
         TaxRate {
-            combined_rate: first.and_then(|candidate| candidate.combined(goods).ok()).map(rate),
+            combined_rate: first
+                .and_then(|candidate| candidate.combined(goods).ok())
+                .map(rate),
             known_rate: first.map(|candidate| rate(candidate.known(goods))),
             state_rate: of_class(TaxClass::State),
             county_rate: of_class(TaxClass::County),
@@ -195,13 +226,21 @@ impl<'a> Found<'a> {
             special_rate: of_class(TaxClass::Special),
             category,
             date: terms.date,
-            components: first.map(|candidate| candidate.shown(category)).unwrap_or_default(),
+            components: first
+                .map(|candidate| candidate.shown(category))
+                .unwrap_or_default(),
             location: self.shown_location(),
             place_match: self.place_match(category),
             sourcing: self.sourcing(),
             sourcing_basis: self.sourcing_basis(),
             freight_taxable: self.freight_taxable(),
-            effective_date: first.and_then(|first| first.effective_day().or(self.search.and_then(|search| search.rule_day()))).map(Date),
+            effective_date: first
+                .and_then(|first| {
+                    first
+                        .effective_day()
+                        .or(self.search.and_then(|search| search.rule_day()))
+                })
+                .map(Date),
             coverage: self.coverage(),
             rules: self.shown_rules(&CLASSES),
             provenance: self.provenance(manifest, &self.rules(category)),
@@ -210,12 +249,18 @@ impl<'a> Found<'a> {
 
     /// The state's rules on some classes of goods.
     pub fn shown_rules(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
-        self.search.map(|search| search.rules_of_goods().shown(classes)).unwrap_or_default()
+        self.search
+            .map(|search| search.rules_of_goods().shown(classes))
+            .unwrap_or_default()
     }
 
     /// Whose place was looked up.
     pub fn sourcing(&self) -> SourcingPlace {
-        if self.is_at_origin { SourcingPlace::Origin } else { SourcingPlace::Destination }
+        if self.is_at_origin {
+            SourcingPlace::Origin
+        } else {
+            SourcingPlace::Destination
+        }
     }
 
     /// What the state's rule on the place is.
@@ -233,8 +278,15 @@ impl<'a> Found<'a> {
         let address = &self.location.address;
         let filled = |text| Some(text).filter(|text: &&str| !text.is_empty());
         let fips = |class: TaxClass| {
-            let components = self.candidates.first().into_iter().filter(|_| self.candidates.len() == 1).flat_map(|candidate| &candidate.components);
-            components.filter(|component| component.class == class).find_map(|component| component.fips.as_deref())
+            let components = self
+                .candidates
+                .first()
+                .into_iter()
+                .filter(|_| self.candidates.len() == 1)
+                .flat_map(|candidate| &candidate.components);
+            components
+                .filter(|component| component.class == class)
+                .find_map(|component| component.fips.as_deref())
         };
         TaxRateLocation {
             normalized: address.normalized(),
@@ -248,31 +300,54 @@ impl<'a> Found<'a> {
 
     /// How the place was matched, with the other rates that it may have.
     pub fn place_match(&self, category: Category) -> TaxMatch<'_> {
-        let others = self.candidates.iter().skip(1).map(|candidate| TaxMatchAlternative {
-            combined_rate: candidate.combined(category.into()).ok().map(rate),
-            known_rate: rate(candidate.known(category.into())),
-            components: candidate.shown(category),
-        });
+        let others = self
+            .candidates
+            .iter()
+            .skip(1)
+            .map(|candidate| TaxMatchAlternative {
+                combined_rate: candidate.combined(category.into()).ok().map(rate),
+                known_rate: rate(candidate.known(category.into())),
+                components: candidate.shown(category),
+            });
         TaxMatch {
-            level: if self.candidates.is_empty() { Level::State } else { self.level },
+            level: if self.candidates.is_empty() {
+                Level::State
+            } else {
+                self.level
+            },
             is_ambiguous: self.candidates.len() > 1,
             alternatives: others.collect(),
         }
     }
 
     pub fn coverage(&self) -> TaxCoverage {
-        TaxCoverage { level: self.coverage, rates_as_of: self.rates_until.map(Date) }
+        TaxCoverage {
+            level: self.coverage,
+            rates_as_of: self.rates_until.map(Date),
+        }
     }
 
-    /// The records that the answer was made from: the state's, the boundary's, one for each rate, and the rules that decided a rate.
+    /// The records that the answer was made from: the state's, the boundary's, one for each rate,
+    /// and the rules that decided a rate.
     pub fn provenance<'r>(&self, manifest: &'r Manifest, rules: &[Rule<'r>]) -> Vec<Provenance<'r>>
     where
         'a: 'r,
     {
-        let mut records: Vec<Provenance<'r>> = self.search.map(|search| search.rules.provenance.of(manifest, search.rule)).into_iter().collect();
-        let Some(first) = self.candidates.first() else { return records };
+        let mut records: Vec<Provenance<'r>> = self
+            .search
+            .map(|search| search.rules.provenance.of(manifest, search.rule))
+            .into_iter()
+            .collect();
+        let Some(first) = self.candidates.first() else {
+            return records;
+        };
         records.extend(first.hit.map(|hit| hit.provenance(manifest)));
-        records.extend(first.components.iter().filter_map(|component| component.provenance(manifest)));
+        records.extend(
+            first
+                .components
+                .iter()
+                .filter_map(|component| component.provenance(manifest)),
+        );
         let mut decided = Vec::new();
         for rule in rules {
             if !decided.contains(&rule.record_id()) {

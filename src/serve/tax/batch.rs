@@ -1,4 +1,5 @@
-//! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one stands in its result and does not fail the others.
+//! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one stands in
+//! its result and does not fail the others.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,7 +42,8 @@ request! {
         /// Day of the sales; today (UTC) when absent.
         #[schemars(extend("format" = "date"))]
         date: Option<String>,
-        /// Each counts as a request. What is wrong with one of them stands in its result; the others are answered.
+        /// Each counts as a request. What is wrong with one of them stands in its result; the
+        /// others are answered.
         #[schemars(with = "Vec<Place<'_, TaxBatchAddress>>", length(min = 1, max = MAX_ITEMS))]
         addresses: Vec<&'a RawValue>,
     }
@@ -50,34 +52,70 @@ request! {
 /// Answers `POST /v1/tax/batch`: the rate of each address, and of one that has none the problem.
 ///
 /// # Errors
-/// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or `invalid_parameter`, naming the field;
-/// `batch_too_large`; `rate_limited`, when the client's bucket has not enough. A problem with one address stands in its result.
+/// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or
+/// `invalid_parameter`, naming the field; `batch_too_large`; `rate_limited`, when the client's
+/// bucket has not enough. A problem with one address stands in its result.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let TaxBatchRequest { addresses, date } = TaxBatchRequest::read(call.body)?;
     let day = date_of(date.as_deref(), call.today(), TaxBatchRequest::date)?;
-    let terms = Terms { date: day, is_date_given: date.is_some(), origin: None, category: Category::General, is_at_origin: false };
+    let terms = Terms {
+        date: day,
+        is_date_given: date.is_some(),
+        origin: None,
+        category: Category::General,
+        is_at_origin: false,
+    };
     call.charge(addresses.len())?;
-    let outcomes: Vec<Result<Found<'_>>> = addresses.iter().enumerate().map(|(index, address)| rate_of(call, index, address, &terms)).collect();
-    let items = addresses.iter().zip(&outcomes).enumerate().map(|(index, (address, outcome))| {
-        let notices = outcome.as_ref().map(|found| found.notices.clone()).unwrap_or_default();
-        BatchItem::of(call, (index, Echo::of(address)), outcome.as_ref().map(|found| found.shown(&call.release.manifest, &terms)), notices)
-    });
+    let outcomes: Vec<Result<Found<'_>>> = addresses
+        .iter()
+        .enumerate()
+        .map(|(index, address)| rate_of(call, index, address, &terms))
+        .collect();
+    let items = addresses
+        .iter()
+        .zip(&outcomes)
+        .enumerate()
+        .map(|(index, (address, outcome))| {
+            let notices = outcome
+                .as_ref()
+                .map(|found| found.notices.clone())
+                .unwrap_or_default();
+            BatchItem::of(
+                call,
+                (index, Echo::of(address)),
+                outcome
+                    .as_ref()
+                    .map(|found| found.shown(&call.release.manifest, &terms)),
+                notices,
+            )
+        });
     json.value(&TaxBatch(items.collect()));
-    Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(), ..Meta::default() })
+    Ok(Meta {
+        datasets: [STATES, TAXABILITY, RATES, BOUNDARIES]
+            .map(Into::into)
+            .into(),
+        ..Meta::default()
+    })
 }
 
 impl<'a> TaxBatchRequest<'a> {
     fn read(body: &'a [u8]) -> Result<Self> {
         let body = Fields::of_body(body, Self::FIELDS)?;
-        let addresses = body.list(Self::addresses, MAX_ITEMS, |count| batch_too_large(Self::addresses, count))?;
-        Ok(Self { addresses: addresses.ok_or_else(|| body.missing(Self::addresses))?, date: body.text(Self::date, 10)? })
+        let addresses = body.list(Self::addresses, MAX_ITEMS, |count| {
+            batch_too_large(Self::addresses, count)
+        })?;
+        Ok(Self {
+            addresses: addresses.ok_or_else(|| body.missing(Self::addresses))?,
+            date: body.text(Self::date, 10)?,
+        })
     }
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TaxBatch<'a>(Vec<BatchItem<'a, Echo, TaxRate<'a>>>);
 
-/// The address as the request has it, with your `id`, or what stands in its place, null included; JSON with arrays or more objects in it as a text.
+/// The address as the request has it, with your `id`, or what stands in its place, null included;
+/// JSON with arrays or more objects in it as a text.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, extend(
     "type" = ["object", "string", "number", "boolean", "null"],
@@ -90,13 +128,27 @@ impl Echo {
     fn of(address: &RawValue) -> Self {
         let is_flat = |value: &Value| !value.is_array() && !value.is_object();
         let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();
-        let is_address = value.as_object().map_or_else(|| is_flat(&value), |fields| fields.values().all(is_flat));
-        Self(if is_address { value } else { address.get().into() })
+        let is_address = value
+            .as_object()
+            .map_or_else(|| is_flat(&value), |fields| fields.values().all(is_flat));
+        Self(if is_address {
+            value
+        } else {
+            address.get().into()
+        })
     }
 }
 
-fn rate_of<'a>(call: &Call<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> Result<Found<'a>> {
-    let place = Place::<TaxBatchAddress>::read(address, format!("{}[{index}].", TaxBatchRequest::addresses))?;
+fn rate_of<'a>(
+    call: &Call<'a>,
+    index: usize,
+    address: &'a RawValue,
+    terms: &Terms<'_>,
+) -> Result<Found<'a>> {
+    let place = Place::<TaxBatchAddress>::read(
+        address,
+        format!("{}[{index}].", TaxBatchRequest::addresses),
+    )?;
     let mut found = look_up(call, place.locate(call)?, terms, "date")?;
     found.add_unread_notice(terms.category);
     Ok(found)

@@ -144,16 +144,21 @@ pub struct Line {
 }
 
 impl<'a, P: Parts> Place<'a, P> {
-    /// Reads a ZIP code, an address on one line, or an object of the fields of an address; `place` stands before their names in messages, such as `to.`.
+    /// Reads a ZIP code, an address on one line, or an object of the fields of an address; `place`
+    /// stands before their names in messages, such as `to.`.
     ///
     /// # Errors
-    /// `invalid_parameter`, when it is none of these; `unknown_parameter`, when the object has other fields.
+    /// `invalid_parameter`, when it is none of these; `unknown_parameter`, when the object has
+    /// other fields.
     pub fn read(value: &'a RawValue, place: String) -> Result<Self> {
         if value.get().starts_with('"') {
             let text = text_of(value, place.trim_end_matches('.'), MAX_TEXT)?;
             return Ok(Self::Line(Line { text, place }));
         }
-        Ok(Self::Parts(InParts { fields: Fields::read(value, place, P::FIELDS)?, of: PhantomData }))
+        Ok(Self::Parts(InParts {
+            fields: Fields::read(value, place, P::FIELDS)?,
+            of: PhantomData,
+        }))
     }
 
     /// Reads the place of a field; none when it is absent or null.
@@ -161,7 +166,10 @@ impl<'a, P: Parts> Place<'a, P> {
     /// # Errors
     /// As for [`Place::read`].
     pub fn of_field(fields: &Fields<'a>, name: &str) -> Result<Option<Self>> {
-        fields.get(name).map(|value| Self::read(value, format!("{}{name}.", fields.place()))).transpose()
+        fields
+            .get(name)
+            .map(|value| Self::read(value, format!("{}{name}.", fields.place())))
+            .transpose()
     }
 
     /// Finds the state of the place.
@@ -173,10 +181,16 @@ impl<'a, P: Parts> Place<'a, P> {
         match self {
             Self::Line(Line { text, place }) => {
                 let is_zip = zip_of(text).is_some();
-                let asked = Asked { zip: Some(text.as_str()).filter(|_| is_zip), address: Some(text.as_str()).filter(|_| !is_zip), ..Asked::default() };
+                let asked = Asked {
+                    zip: Some(text.as_str()).filter(|_| is_zip),
+                    address: Some(text.as_str()).filter(|_| !is_zip),
+                    ..Asked::default()
+                };
                 Location::of(zips, asked, place)
             }
-            Self::Parts(InParts { fields, .. }) => Location::of(zips, P::read(fields)?.asked(), fields.place()),
+            Self::Parts(InParts { fields, .. }) => {
+                Location::of(zips, P::read(fields)?.asked(), fields.place())
+            }
         }
     }
 }

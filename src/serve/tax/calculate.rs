@@ -1,4 +1,5 @@
-//! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
+//! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods.
+//! What is not modelled is said in notices.
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -33,21 +34,43 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// Answers `POST /v1/tax/calculate`.
 ///
 /// # Errors
-/// As for [`TaxCalculationRequest::read`]; `coverage_unavailable`, when the release has no tax data, or none of the state.
+/// As for [`TaxCalculationRequest::read`]; `coverage_unavailable`, when the release has no tax
+/// data, or none of the state.
 pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let request = TaxCalculationRequest::read(call)?;
     let invoice = Invoice::of(&request);
-    let TaxCalculationRequest { to: destination, from: origin, date, .. } = request;
+    let TaxCalculationRequest {
+        to: destination,
+        from: origin,
+        date,
+        ..
+    } = request;
     let day = date_of(date.as_deref(), call.today(), TaxCalculationRequest::date)?;
     let state = origin.as_ref().map(Origin::state);
-    let seller = origin.and_then(Origin::place).filter(|place| place.state == destination.state && is_origin_sourced(call, place.state));
-    let terms = Terms { date: day, is_date_given: date.is_some(), origin: state, category: Category::General, is_at_origin: seller.is_some() };
+    let seller = origin
+        .and_then(Origin::place)
+        .filter(|place| place.state == destination.state && is_origin_sourced(call, place.state));
+    let terms = Terms {
+        date: day,
+        is_date_given: date.is_some(),
+        origin: state,
+        category: Category::General,
+        is_at_origin: seller.is_some(),
+    };
     let found = look_up(call, seller.unwrap_or(destination), &terms, "date")?;
     let Some(candidate) = found.candidates.first() else {
-        let message = format!("sales tax of {} is not covered; /v1/coverage lists what is", found.location.state);
+        let message = format!(
+            "sales tax of {} is not covered; /v1/coverage lists what is",
+            found.location.state
+        );
         return Err(Problem::of_field(Code::CoverageUnavailable, "to", message));
     };
-    let calculated = Calculated { sale: Outcome::of(candidate, &invoice)?, found: &found, candidate, invoice: &invoice };
+    let calculated = Calculated {
+        sale: Outcome::of(candidate, &invoice)?,
+        found: &found,
+        candidate,
+        invoice: &invoice,
+    };
     json.value(&calculated.shown(&call.release.manifest, &terms));
     let mut meta = describe(&found);
     calculated.add_notices(call, &mut meta);
@@ -57,19 +80,29 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Whether the whole tax of a sale within the state is that of the seller's place.
 fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
     let rules = TaxTables::of(call.release).rules.as_ref();
-    rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?)) == Some("origin")
+    rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?))
+        == Some("origin")
 }
 
 impl Calculated<'_, '_> {
     fn add_notices(&self, call: &Call<'_>, meta: &mut Meta) {
         let (invoice, state) = (self.invoice, self.found.location.state);
-        let has_food_drug = invoice.lines.iter().any(|line| line.category == Some(Category::FoodDrug));
-        let differ = self.found.search.and_then(|search| search.rules_of_goods().food_drug_notice()).filter(|_| has_food_drug);
+        let has_food_drug = invoice
+            .lines
+            .iter()
+            .any(|line| line.category == Some(Category::FoodDrug));
+        let differ = self
+            .found
+            .search
+            .and_then(|search| search.rules_of_goods().food_drug_notice())
+            .filter(|_| has_food_drug);
         if let Some(message) = differ {
             meta.notice("FOOD_DRUG_DIFFER", message);
         }
         if invoice.shipping != 0 && self.sale.delivery.basis == Basis::Unknown {
-            let message = format!("Whether {state} taxes this delivery is not known here: `sums` has the tax with it and without. `shipping_taxable` decides.");
+            let message = format!(
+                "Whether {state} taxes this delivery is not known here: `sums` has the tax with it and without. `shipping_taxable` decides."
+            );
             meta.notice("FREIGHT_RULE_UNKNOWN", message);
         }
         if !self.sale.is_known() {
@@ -79,23 +112,42 @@ impl Calculated<'_, '_> {
             );
         }
         if invoice.is_exempt {
-            meta.notice("EXEMPTION_NOT_VERIFIED", "The exemption is taken as claimed; the seller needs the certificate.");
+            meta.notice(
+                "EXEMPTION_NOT_VERIFIED",
+                "The exemption is taken as claimed; the seller needs the certificate.",
+            );
         }
-        if let Some(cap) = call.contracts().get(STATES).and_then(|contract| contract.value("state", state)?.note("cap")) {
-            meta.notice("CAPS_NOT_MODELLED", format!("In {state} {cap}: the cap is not applied."));
+        if let Some(cap) = call
+            .contracts()
+            .get(STATES)
+            .and_then(|contract| contract.value("state", state)?.note("cap"))
+        {
+            meta.notice(
+                "CAPS_NOT_MODELLED",
+                format!("In {state} {cap}: the cap is not applied."),
+            );
         }
-        let is_used = |rule: &&crate::tax::table::taxability::Rule<'_>| invoice.shipping != 0 || rule.class() != SHIPPING;
+        let is_used = |rule: &&crate::tax::table::taxability::Rule<'_>| {
+            invoice.shipping != 0 || rule.class() != SHIPPING
+        };
         if let Some(message) = unread_notice(self.sale.rules.iter().filter(is_used).copied()) {
             meta.notice(RULE_NOT_READ, message);
         }
-        if let Some(cap) = self.sale.cap.filter(|_| self.sale.items.iter().any(|item| item.local.is_some())) {
+        if let Some(cap) = self
+            .sale
+            .cap
+            .filter(|_| self.sale.items.iter().any(|item| item.local.is_some()))
+        {
             let message = format!(
                 "Local taxes of {state} are on the first {} dollars of an item: each piece of a line is taken as an item. What is sold in bulk, or as parts of one working unit, is one item and one line.",
                 cap / 100
             );
             meta.notice("CAP_APPLIED", message);
         }
-        meta.notice("HOLIDAYS_NOT_MODELLED", "Sales tax holidays are not applied.");
+        meta.notice(
+            "HOLIDAYS_NOT_MODELLED",
+            "Sales tax holidays are not applied.",
+        );
         meta.notice("NOT_TAX_ADVICE", "Computed from published rates; it is no tax advice, and does not say whether the seller must collect the tax.");
         if self.is_delivery_mixed() {
             meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
@@ -105,7 +157,11 @@ impl Calculated<'_, '_> {
     /// Whether a charge is taxed by the state's rule that is also for goods that are not.
     fn is_delivery_mixed(&self) -> bool {
         let delivery = self.sale.items.len() - 1;
-        let is_untaxed = |(index, line): (usize, &crate::tax::invoice::Line)| line.amount != 0 && !self.sale.is_taxed(index);
-        self.sale.delivery.basis == Basis::State && self.sale.is_taxed(delivery) && self.invoice.lines.iter().enumerate().any(is_untaxed)
+        let is_untaxed = |(index, line): (usize, &crate::tax::invoice::Line)| {
+            line.amount != 0 && !self.sale.is_taxed(index)
+        };
+        self.sale.delivery.basis == Basis::State
+            && self.sale.is_taxed(delivery)
+            && self.invoice.lines.iter().enumerate().any(is_untaxed)
     }
 }

@@ -1,4 +1,5 @@
-//! The answer about the tax of a sale: what each line and the delivery bear, by jurisdiction, and what of it is not known.
+//! The answer about the tax of a sale: what each line and the delivery bear, by jurisdiction, and
+//! what of it is not known.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,12 +27,14 @@ pub struct TaxCalculation<'a> {
     known_tax_amount: Fixed,
     /// What is charged, shipping and tax included; null where a part of the tax is not known.
     order_total: Option<Fixed>,
-    /// The combined rate as a fraction from 0 to 1 (0.0725 is 7.25 percent), weighed by what is taxed where goods differ; null when nothing is, or a part is not known.
+    /// The combined rate as a fraction from 0 to 1 (0.0725 is 7.25 percent), weighed by what is
+    /// taxed where goods differ; null when nothing is, or a part is not known.
     rate: Option<Decimal>,
     /// Day of the sale, on which the rates hold.
     #[schemars(with = "Date")]
     date: jiff::civil::Date,
-    /// Where it is not known whether the delivery is taxed, the known tax without and with it; else empty.
+    /// Where it is not known whether the delivery is taxed, the known tax without and with it; else
+    /// empty.
     sums: Vec<TaxCalculationSum>,
     /// What is not known: the line or the delivery, the jurisdiction, and why.
     unknown: Vec<TaxCalculationUnknown<'a>>,
@@ -52,7 +55,8 @@ pub struct TaxCalculation<'a> {
     coverage: TaxCoverage,
     /// The state's rules on the classes of the sale.
     rules: Vec<TaxRule<'a>>,
-    /// Records that the answer was made from: the state's, the boundary's, one for each rate, and the rules that decided a rate.
+    /// Records that the answer was made from: the state's, the boundary's, one for each rate, and
+    /// the rules that decided a rate.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -82,7 +86,8 @@ struct TaxCalculationUnknown<'a> {
     /// Class of the jurisdiction whose rate is not known.
     #[serde(rename = "type")]
     class: TaxClass,
-    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one by one.
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one
+    /// by one.
     code: &'a str,
     /// Why the rate is not known, as `null_reason` of a component.
     reason: &'a str,
@@ -91,10 +96,12 @@ struct TaxCalculationUnknown<'a> {
 /// The tax of one jurisdiction on goods of one category.
 #[derive(Serialize, JsonSchema)]
 struct TaxPart<'a> {
-    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates are not covered.
+    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates
+    /// are not covered.
     #[serde(rename = "type")]
     class: TaxClass,
-    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one by one.
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one
+    /// by one.
     code: &'a str,
     /// Name of the jurisdiction.
     name: &'a str,
@@ -137,7 +144,8 @@ struct TaxCalculationShipping<'a> {
 struct ItemTax<'a> {
     /// US dollars of the item that are taxed, without the tax.
     taxable_amount: Fixed,
-    /// Combined rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; 0 if it is not taxed, null if a part is not known.
+    /// Combined rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; 0 if it is not taxed, null
+    /// if a part is not known.
     rate: Option<Decimal>,
     /// Tax in US dollars; null if a part of it is not known.
     tax_amount: Option<Fixed>,
@@ -163,9 +171,27 @@ impl Calculated<'_, '_> {
         let taxable: i64 = (0..sale.items.len()).map(|item| self.taxable(item)).sum();
         let is_known = sale.is_known();
         let if_known = |cents: i64| Some(dollars(cents)).filter(|_| is_known);
-        let sold = |class: &str| invoice.lines.iter().any(|line| line.category.is_some_and(|category| category.class() == class));
-        let classes: Vec<&str> = CLASSES.into_iter().filter(|class| if *class == SHIPPING { invoice.shipping != 0 } else { sold(class) }).collect();
-        let lines = invoice.lines.iter().enumerate().filter(|_| invoice.has_lines);
+        let sold = |class: &str| {
+            invoice.lines.iter().any(|line| {
+                line.category
+                    .is_some_and(|category| category.class() == class)
+            })
+        };
+        let classes: Vec<&str> = CLASSES
+            .into_iter()
+            .filter(|class| {
+                if *class == SHIPPING {
+                    invoice.shipping != 0
+                } else {
+                    sold(class)
+                }
+            })
+            .collect();
+        let lines = invoice
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|_| invoice.has_lines);
         TaxCalculation {
             taxable_amount: Some(dollars(taxable)).filter(|_| sale.sums.is_none()),
             tax_amount: if_known(tax),
@@ -176,7 +202,13 @@ impl Calculated<'_, '_> {
             sums: self.sums(),
             unknown: self.unknown(),
             breakdown: self.breakdown(),
-            line_items: lines.map(|(index, line)| TaxCalculationLineItem { id: line.id.as_deref(), category: line.category, tax: self.item(index) }).collect(),
+            line_items: lines
+                .map(|(index, line)| TaxCalculationLineItem {
+                    id: line.id.as_deref(),
+                    category: line.category,
+                    tax: self.item(index),
+                })
+                .collect(),
             shipping: TaxCalculationShipping {
                 amount: dollars(invoice.shipping),
                 taxable: sale.delivery.is_taxed,
@@ -194,29 +226,59 @@ impl Calculated<'_, '_> {
 
     /// What is charged where the tax is so much.
     fn total(&self, tax: i64) -> i64 {
-        let charged: i64 = self.invoice.lines.iter().map(|line| line.amount).sum::<i64>() + self.invoice.shipping;
-        if self.invoice.prices_include_tax { charged } else { charged + tax }
+        let charged: i64 = self
+            .invoice
+            .lines
+            .iter()
+            .map(|line| line.amount)
+            .sum::<i64>()
+            + self.invoice.shipping;
+        if self.invoice.prices_include_tax {
+            charged
+        } else {
+            charged + tax
+        }
     }
 
     /// Both sums where it is not known whether the delivery is taxed.
     fn sums(&self) -> Vec<TaxCalculationSum> {
         let sums = self.sale.sums.into_iter().flatten().zip([false, true]);
-        sums.map(|(tax, shipping_taxable)| TaxCalculationSum { shipping_taxable, known_tax_amount: dollars(tax), known_order_total: dollars(self.total(tax)) })
-            .collect()
+        sums.map(|(tax, shipping_taxable)| TaxCalculationSum {
+            shipping_taxable,
+            known_tax_amount: dollars(tax),
+            known_order_total: dollars(self.total(tax)),
+        })
+        .collect()
     }
 
     /// Which parts of which items are not known, and what of the sale depends on them.
     fn unknown(&self) -> Vec<TaxCalculationUnknown<'_>> {
         let mut unknown = Vec::new();
         for index in (0..self.sale.items.len()).filter(|index| !self.sale.is_item_known(*index)) {
-            let Some(bearing) = self.sale.bearing(index) else { continue };
+            let Some(bearing) = self.sale.bearing(index) else {
+                continue;
+            };
             let line = self.invoice.lines.get(index);
-            for (component, reason) in self.candidate.components.iter().zip(&bearing.rates).filter_map(|(component, rate)| Some((component, rate.err()?))) {
+            for (component, reason) in self
+                .candidate
+                .components
+                .iter()
+                .zip(&bearing.rates)
+                .filter_map(|(component, rate)| Some((component, rate.err()?)))
+            {
                 unknown.push(TaxCalculationUnknown {
-                    part: if line.is_some() { "line_items" } else { SHIPPING },
+                    part: if line.is_some() {
+                        "line_items"
+                    } else {
+                        SHIPPING
+                    },
                     index: line.map(|_| index),
                     id: line.and_then(|line| line.id.as_deref()),
-                    category: if line.is_some() { bearing.category.name() } else { SHIPPING },
+                    category: if line.is_some() {
+                        bearing.category.name()
+                    } else {
+                        SHIPPING
+                    },
                     amount: dollars(self.sale.items[index].amount),
                     class: component.class,
                     code: &component.code,
@@ -229,41 +291,76 @@ impl Calculated<'_, '_> {
 
     /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
     fn effective_rate(&self, taxable: i64) -> Option<i64> {
-        let sum: i128 = (0..self.sale.items.len()).map(|item| self.weighed(item)).sum();
+        let sum: i128 = (0..self.sale.items.len())
+            .map(|item| self.weighed(item))
+            .sum();
         if taxable == 0 {
             let is_untaxed = (0..self.sale.items.len()).all(|item| self.taxable(item) == 0);
-            return (is_untaxed && self.sale.items.iter().any(|item| item.class.is_some() && item.amount != 0)).then_some(0);
+            return (is_untaxed
+                && self
+                    .sale
+                    .items
+                    .iter()
+                    .any(|item| item.class.is_some() && item.amount != 0))
+            .then_some(0);
         }
-        Some(rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+        Some(rounded(
+            sum * i128::from(taxable.signum()),
+            i128::from(taxable.abs()),
+        ))
     }
 
     /// What of an item is taxed: nothing where every rate is known to be zero.
     fn taxable(&self, item: usize) -> i64 {
-        let is_exempt = self.sale.bearing(item).is_some_and(|bearing| bearing.rates.iter().all(|rate| *rate == Ok(0)));
-        if is_exempt { 0 } else { self.sale.taxed[item].taxable }
+        let is_exempt = self
+            .sale
+            .bearing(item)
+            .is_some_and(|bearing| bearing.rates.iter().all(|rate| *rate == Ok(0)));
+        if is_exempt {
+            0
+        } else {
+            self.sale.taxed[item].taxable
+        }
     }
 
     /// The unrounded tax of an item, in millionths of a cent.
     fn weighed(&self, item: usize) -> i128 {
-        let rates = self.sale.bearing(item).map_or(&[][..], |bearing| &bearing.rates);
-        rates.iter().enumerate().map(|(part, rate)| i128::from(self.base(item, part)) * i128::from(rate.unwrap_or(0))).sum()
+        let rates = self
+            .sale
+            .bearing(item)
+            .map_or(&[][..], |bearing| &bearing.rates);
+        rates
+            .iter()
+            .enumerate()
+            .map(|(part, rate)| i128::from(self.base(item, part)) * i128::from(rate.unwrap_or(0)))
+            .sum()
     }
 
     /// What of an item a component's tax is on.
     fn base(&self, item: usize, part: usize) -> i64 {
         let is_local = self.candidate.components[part].class != TaxClass::State;
-        self.sale.items[item].local.filter(|_| is_local).unwrap_or(self.sale.taxed[item].taxable)
+        self.sale.items[item]
+            .local
+            .filter(|_| is_local)
+            .unwrap_or(self.sale.taxed[item].taxable)
     }
 
     /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
     fn breakdown(&self) -> Vec<TaxPart<'_>> {
         let mut parts = Vec::new();
         for (class, bearing) in self.sale.classes.iter().enumerate() {
-            let items: Vec<usize> =
-                (0..self.sale.items.len()).filter(|item| self.sale.items[*item].class == Some(class) && self.sale.items[*item].amount != 0).collect();
+            let items: Vec<usize> = (0..self.sale.items.len())
+                .filter(|item| {
+                    self.sale.items[*item].class == Some(class)
+                        && self.sale.items[*item].amount != 0
+                })
+                .collect();
             for part in (0..self.candidate.components.len()).filter(|_| !items.is_empty()) {
                 let taxable = items.iter().map(|item| self.base(*item, part)).sum();
-                let tax = items.iter().map(|item| self.sale.taxed[*item].parts[part]).sum();
+                let tax = items
+                    .iter()
+                    .map(|item| self.sale.taxed[*item].parts[part])
+                    .sum();
                 parts.push(self.part(bearing, part, (taxable, tax)));
             }
         }
@@ -272,18 +369,45 @@ impl Calculated<'_, '_> {
 
     fn item(&self, index: usize) -> ItemTax<'_> {
         let (taxed, bearing) = (&self.sale.taxed[index], self.sale.bearing(index));
-        let of_cap = self.sale.items[index].local.map(|_| rounded(self.weighed(index) * i128::from(taxed.taxable.signum()), i128::from(taxed.taxable.abs())));
-        let part_of = |bearing| move |(part, tax): (usize, &i64)| self.part(bearing, part, (self.base(index, part), *tax));
+        let of_cap = self.sale.items[index].local.map(|_| {
+            rounded(
+                self.weighed(index) * i128::from(taxed.taxable.signum()),
+                i128::from(taxed.taxable.abs()),
+            )
+        });
+        let part_of = |bearing| {
+            move |(part, tax): (usize, &i64)| {
+                self.part(bearing, part, (self.base(index, part), *tax))
+            }
+        };
         ItemTax {
             taxable_amount: dollars(self.taxable(index)),
-            rate: bearing.map_or(Some(0), |bearing| bearing.combined().ok().map(|rate| of_cap.unwrap_or(rate))).map(rate),
+            rate: bearing
+                .map_or(Some(0), |bearing| {
+                    bearing.combined().ok().map(|rate| of_cap.unwrap_or(rate))
+                })
+                .map(rate),
             tax_amount: Some(dollars(taxed.tax)).filter(|_| self.sale.is_item_known(index)),
             known_tax_amount: dollars(taxed.tax),
-            breakdown: bearing.map(|bearing| taxed.parts.iter().enumerate().map(part_of(bearing)).collect()).unwrap_or_default(),
+            breakdown: bearing
+                .map(|bearing| {
+                    taxed
+                        .parts
+                        .iter()
+                        .enumerate()
+                        .map(part_of(bearing))
+                        .collect()
+                })
+                .unwrap_or_default(),
         }
     }
 
-    fn part<'r>(&'r self, bearing: &'r Bearing<'_>, part: usize, (taxable, tax): (i64, i64)) -> TaxPart<'r> {
+    fn part<'r>(
+        &'r self,
+        bearing: &'r Bearing<'_>,
+        part: usize,
+        (taxable, tax): (i64, i64),
+    ) -> TaxPart<'r> {
         let (component, known) = (&self.candidate.components[part], bearing.rates[part]);
         TaxPart {
             class: component.class,

@@ -1,9 +1,12 @@
-//! The tax of a sale, in whole cents and whole millionths: no binary fractions and no rounding but where the law has it.
+//! The tax of a sale, in whole cents and whole millionths: no binary fractions and no rounding but
+//! where the law has it.
 //!
 //! # Source
-//! Streamlined Sales and Use Tax Agreement, section 324: the tax is computed on the combined rate of state and local jurisdictions, carried to the third decimal place, and
-//! rounded up to the next cent when the third is greater than four; on each item or on the invoice, as the seller chooses. That is half a cent up, and away from zero for a refund,
-//! so that a refund undoes its sale to the cent.
+//! Streamlined Sales and Use Tax Agreement, section 324: the tax is computed on the combined rate
+//! of state and local jurisdictions, carried to the third decimal place, and rounded up to the next
+//! cent when the third is greater than four; on each item or on the invoice, as the seller chooses.
+//! That is half a cent up, and away from zero for a refund, so that a refund undoes its sale to the
+//! cent.
 
 use std::collections::BTreeSet;
 
@@ -63,8 +66,9 @@ pub struct Taxed {
 /// Computes the tax of each item.
 ///
 /// # Units
-/// Amounts are expected below 10^15 cents, rates up to one, and where an invoice's prices include the tax at most
-/// [`MOST_RATES`] different combined rates: products of more could leave the numbers of the machine.
+/// Amounts are expected below 10^15 cents, rates up to one, and where an invoice's prices include
+/// the tax at most [`MOST_RATES`] different combined rates: products of more could leave the
+/// numbers of the machine.
 pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
     let parts = match sale.rounding {
         Rounding::Line => sale.items.iter().map(|item| of_line(sale, item)).collect(),
@@ -77,34 +81,68 @@ pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
             Some(_) if sale.prices_include_tax => item.amount - tax,
             Some(_) => item.amount,
         };
-        Taxed { taxable, tax, parts }
+        Taxed {
+            taxable,
+            tax,
+            parts,
+        }
     };
     sale.items.iter().zip(parts).map(taxed).collect()
 }
 
 fn of_line(sale: &Sale<'_>, item: &Item) -> Vec<i64> {
-    let Some(class) = item.class else { return Vec::new() };
+    let Some(class) = item.class else {
+        return Vec::new();
+    };
     let exact = exact_parts(sale, item, class);
     let whole = denominator(sale, class);
     allocate(rounded(exact.iter().sum(), whole), &exact, whole)
 }
 
-/// Rounds once: the sum goes to the jurisdictions by class of goods, and what each of those gets goes to its items.
+/// Rounds once: the sum goes to the jurisdictions by class of goods, and what each of those gets
+/// goes to its items.
 fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
     // One denominator for all classes; without tax in the prices they all have the same.
-    let denominators: BTreeSet<i128> = (0..sale.classes.len()).map(|class| denominator(sale, class)).collect();
+    let denominators: BTreeSet<i128> = (0..sale.classes.len())
+        .map(|class| denominator(sale, class))
+        .collect();
     let whole: i128 = denominators.iter().product();
     let exact = |item: &Item, class: usize| -> Vec<i128> {
         let factor = whole / denominator(sale, class);
-        exact_parts(sale, item, class).into_iter().map(|part| part * factor).collect()
+        exact_parts(sale, item, class)
+            .into_iter()
+            .map(|part| part * factor)
+            .collect()
     };
-    let exact: Vec<Vec<i128>> = sale.items.iter().map(|item| item.class.map(|class| exact(item, class)).unwrap_or_default()).collect();
-    let cells: Vec<(usize, usize)> = sale.classes.iter().enumerate().flat_map(|(class, rates)| (0..rates.len()).map(move |part| (class, part))).collect();
+    let exact: Vec<Vec<i128>> = sale
+        .items
+        .iter()
+        .map(|item| {
+            item.class
+                .map(|class| exact(item, class))
+                .unwrap_or_default()
+        })
+        .collect();
+    let cells: Vec<(usize, usize)> = sale
+        .classes
+        .iter()
+        .enumerate()
+        .flat_map(|(class, rates)| (0..rates.len()).map(move |part| (class, part)))
+        .collect();
     let of_cell = |(class, part): (usize, usize)| -> Vec<(usize, i128)> {
-        let items = sale.items.iter().enumerate().filter(|(_, item)| item.class == Some(class));
-        items.map(|(index, _)| (index, exact[index][part])).collect()
+        let items = sale
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| item.class == Some(class));
+        items
+            .map(|(index, _)| (index, exact[index][part]))
+            .collect()
     };
-    let sums: Vec<i128> = cells.iter().map(|&cell| of_cell(cell).iter().map(|(_, amount)| amount).sum()).collect();
+    let sums: Vec<i128> = cells
+        .iter()
+        .map(|&cell| of_cell(cell).iter().map(|(_, amount)| amount).sum())
+        .collect();
     let totals = allocate(rounded(sums.iter().sum(), whole), &sums, whole);
     let mut parts: Vec<Vec<i64>> = exact.iter().map(|exact| vec![0; exact.len()]).collect();
     for (cell, total) in cells.into_iter().zip(totals) {
@@ -119,13 +157,22 @@ fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
 /// The unrounded tax of each jurisdiction, in units of a cent divided by the class's denominator.
 fn exact_parts(sale: &Sale<'_>, item: &Item, class: usize) -> Vec<i128> {
     let rates = sale.classes[class].iter().zip(sale.is_local);
-    rates.map(|(rate, is_local)| i128::from(item.base(*is_local)) * i128::from(*rate)).collect()
+    rates
+        .map(|(rate, is_local)| i128::from(item.base(*is_local)) * i128::from(*rate))
+        .collect()
 }
 
 /// Of a price that includes the tax, the tax is rate / (1 + rate).
 fn denominator(sale: &Sale<'_>, class: usize) -> i128 {
-    let combined: i128 = sale.classes[class].iter().map(|rate| i128::from(*rate)).sum();
-    if sale.prices_include_tax { ONE + combined } else { ONE }
+    let combined: i128 = sale.classes[class]
+        .iter()
+        .map(|rate| i128::from(*rate))
+        .sum();
+    if sale.prices_include_tax {
+        ONE + combined
+    } else {
+        ONE
+    }
 }
 
 /// Rounds `numerator / denominator`, halves away from zero.
@@ -135,19 +182,33 @@ pub fn rounded(numerator: i128, denominator: i128) -> i64 {
     i64::try_from(magnitude * numerator.signum()).unwrap_or(i64::MAX)
 }
 
-/// Spreads a rounded total over its unrounded parts (of 1/`whole` each): every part is rounded down, and what is left goes to the largest remainders. The total must be less
-/// than one away from the sum of the parts. Parts with the opposite sign give the opposite result.
+/// Spreads a rounded total over its unrounded parts (of 1/`whole` each): every part is rounded
+/// down, and what is left goes to the largest remainders. The total must be less than one away from
+/// the sum of the parts. Parts with the opposite sign give the opposite result.
 fn allocate(total: i64, parts: &[i128], whole: i128) -> Vec<i64> {
     let sum: i128 = parts.iter().sum();
-    let leading = if sum == 0 { parts.iter().copied().find(|part| *part != 0).unwrap_or(1) } else { sum };
+    let leading = if sum == 0 {
+        parts.iter().copied().find(|part| *part != 0).unwrap_or(1)
+    } else {
+        sum
+    };
     let sign = leading.signum();
-    let floors: Vec<i128> = parts.iter().map(|part| (part * sign).div_euclid(whole)).collect();
+    let floors: Vec<i128> = parts
+        .iter()
+        .map(|part| (part * sign).div_euclid(whole))
+        .collect();
     let left = i128::from(total) * sign - floors.iter().sum::<i128>();
     let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
     by_remainder.sort_by_key(|&index| std::cmp::Reverse((parts[index] * sign).rem_euclid(whole)));
     let mut spread = floors;
-    by_remainder.iter().take(usize::try_from(left).unwrap_or(0)).for_each(|&index| spread[index] += 1);
-    spread.into_iter().map(|part| i64::try_from(part * sign).unwrap_or(i64::MAX)).collect()
+    by_remainder
+        .iter()
+        .take(usize::try_from(left).unwrap_or(0))
+        .for_each(|&index| spread[index] += 1);
+    spread
+        .into_iter()
+        .map(|part| i64::try_from(part * sign).unwrap_or(i64::MAX))
+        .collect()
 }
 
 #[cfg(test)]

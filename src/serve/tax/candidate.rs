@@ -11,11 +11,13 @@ use pubdata_core::canonical::state;
 #[derive(Debug, Default)]
 pub struct Candidate<'a> {
     pub components: Vec<Component<'a>>,
-    /// The boundary record that says so; none where jurisdictions are found by name or tax the whole state.
+    /// The boundary record that says so; none where jurisdictions are found by name or tax the
+    /// whole state.
     pub hit: Option<Hit<'a>>,
     /// Jurisdictions for which no rate is published for the day.
     pub missing: Vec<String>,
-    /// How far it is from the city that a place without a ZIP code is named by: 0 is the city itself.
+    /// How far it is from the city that a place without a ZIP code is named by: 0 is the city
+    /// itself.
     pub rank: u8,
 }
 
@@ -55,22 +57,40 @@ pub struct Rated<'a> {
 impl<'a> Component<'a> {
     /// The rate on some goods. A class of goods without a rule has no rate: never the general one.
     ///
-    /// A publisher's file may have a rate for food. Where it differs from its general rate it is the publisher's word; where it is the same, the file may not tell food apart.
+    /// A publisher's file may have a rate for food. Where it differs from its general rate it is
+    /// the publisher's word; where it is the same, the file may not tell food apart.
     pub fn rate(&self, goods: Goods) -> Rated<'a> {
-        let level = if self.class == TaxClass::State { Level::State } else { Level::Local };
+        let level = if self.class == TaxClass::State {
+            Level::State
+        } else {
+            Level::Local
+        };
         if goods.category == Category::General {
             // What is said of general goods at this level is on how much of an item the rate is.
-            let rule = self.rules.rule(goods.category.class(), level).filter(|rule| rule.cap().is_some());
-            return Rated { rate: self.general, rule };
+            let rule = self
+                .rules
+                .rule(goods.category.class(), level)
+                .filter(|rule| rule.cap().is_some());
+            return Rated {
+                rate: self.general,
+                rule,
+            };
         }
-        let own = self.food_drug.filter(|own| goods.category.is_food() && Ok(*own) != self.general);
+        let own = self
+            .food_drug
+            .filter(|own| goods.category.is_food() && Ok(*own) != self.general);
         let rule = self.rules.rule(goods.category.class(), level);
         let rate = match rule.map(|rule| rule.says(goods.price)) {
             None => own.ok_or(NO_RULE),
             Some(Says::Exempt) => Ok(0),
-            Some(Says::Rate(rate)) if matches!(self.class, TaxClass::State | TaxClass::Local) => Ok(rate),
+            Some(Says::Rate(rate)) if matches!(self.class, TaxClass::State | TaxClass::Local) => {
+                Ok(rate)
+            }
             // The rule has the rate of all local taxes together; a file may have each one's.
-            Some(Says::Rate(_)) => self.food_drug.filter(|_| goods.category.is_food()).ok_or("local_rate_not_divided"),
+            Some(Says::Rate(_)) => self
+                .food_drug
+                .filter(|_| goods.category.is_food())
+                .ok_or("local_rate_not_divided"),
             Some(Says::General) => own.map_or(self.general, Ok),
             Some(Says::Unknown(reason)) => own.ok_or(reason),
         };
@@ -79,15 +99,24 @@ impl<'a> Component<'a> {
 
     /// By what the component bears no tax on some goods.
     pub fn exempt_by(&self, goods: Goods) -> Option<String> {
-        let rule = self.rate(goods).rule.filter(|rule| rule.says(goods.price) == Says::Exempt)?;
-        Some(rule.url().map_or_else(|| rule.citation().to_owned(), |url| format!("{}: {url}", rule.citation())))
+        let rule = self
+            .rate(goods)
+            .rule
+            .filter(|rule| rule.says(goods.price) == Says::Exempt)?;
+        Some(rule.url().map_or_else(
+            || rule.citation().to_owned(),
+            |url| format!("{}: {url}", rule.citation()),
+        ))
     }
 }
 
 impl<'a> Candidate<'a> {
     /// The jurisdictions of a set with their rates.
     pub fn of(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
-        let mut candidate = Self { hit, ..Self::default() };
+        let mut candidate = Self {
+            hit,
+            ..Self::default()
+        };
         if set.has_state_tax {
             match state_component(search) {
                 Some(component) => candidate.components.push(component),
@@ -109,27 +138,51 @@ impl<'a> Candidate<'a> {
 
     /// The rates together; not known where one of them is not.
     pub fn combined(&self, goods: Goods) -> Known<'a> {
-        self.components.iter().map(|component| component.rate(goods).rate).sum()
+        self.components
+            .iter()
+            .map(|component| component.rate(goods).rate)
+            .sum()
     }
 
     /// The rates that are known, together, in millionths.
     pub fn known(&self, goods: Goods) -> i64 {
-        self.components.iter().filter_map(|component| component.rate(goods).rate.ok()).sum()
+        self.components
+            .iter()
+            .filter_map(|component| component.rate(goods).rate.ok())
+            .sum()
     }
 
     /// The rates of a class of jurisdictions together; not known where one of them is not.
     pub fn of_class(&self, class: TaxClass, goods: Goods) -> Known<'a> {
-        self.components.iter().filter(|component| component.class == class).map(|component| component.rate(goods).rate).sum()
+        self.components
+            .iter()
+            .filter(|component| component.class == class)
+            .map(|component| component.rate(goods).rate)
+            .sum()
     }
 
-    /// Whether it is known which jurisdictions of a class tax here: local taxes that are not known may be of any class but the state's.
+    /// Whether it is known which jurisdictions of a class tax here: local taxes that are not known
+    /// may be of any class but the state's.
     pub fn knows(&self, class: TaxClass) -> bool {
-        let is_unknown = |component: &Component<'_>| component.class == TaxClass::Local && component.general.is_err();
-        class == TaxClass::State || self.components.iter().any(|component| component.class == class) || !self.components.iter().any(is_unknown)
+        let is_unknown = |component: &Component<'_>| {
+            component.class == TaxClass::Local && component.general.is_err()
+        };
+        class == TaxClass::State
+            || self
+                .components
+                .iter()
+                .any(|component| component.class == class)
+            || !self.components.iter().any(is_unknown)
     }
 
     /// Adds taxes of which the general rate is not known here.
-    pub fn add_unknown(&mut self, search: &Search<'a>, class: TaxClass, code: &str, reason: &'static str) {
+    pub fn add_unknown(
+        &mut self,
+        search: &Search<'a>,
+        class: TaxClass,
+        code: &str,
+        reason: &'static str,
+    ) {
         let name = match class {
             TaxClass::Local => format!("Local taxes of {}", search.state_name()),
             TaxClass::Special => format!("Special districts of {}", search.state_name()),
@@ -153,27 +206,47 @@ impl<'a> Candidate<'a> {
 
     /// From when all of it holds, in days since 1970-01-01.
     pub fn effective_day(&self) -> Option<i32> {
-        self.components.iter().filter_map(|component| component.from).chain(self.hit.map(|hit| hit.days().0)).max()
+        self.components
+            .iter()
+            .filter_map(|component| component.from)
+            .chain(self.hit.map(|hit| hit.days().0))
+            .max()
     }
 
-    /// Where the state's row is zero and counties carry the state's published minimum (Nevada), the minimum is the state's and the county has what is above it.
+    /// Where the state's row is zero and counties carry the state's published minimum (Nevada), the
+    /// minimum is the state's and the county has what is above it.
     fn move_minimum(&mut self, search: &Search<'_>) {
-        let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else { return };
-        let is_zero = |component: &Component<'_>| component.class == TaxClass::State && component.row.is_some() && component.general == Ok(0);
+        let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else {
+            return;
+        };
+        let is_zero = |component: &Component<'_>| {
+            component.class == TaxClass::State
+                && component.row.is_some()
+                && component.general == Ok(0)
+        };
         let (Some(state), Some(county)) = (
             self.components.iter().position(is_zero),
-            self.components.iter().position(|component| component.class == TaxClass::County && component.general.is_ok_and(|general| general >= minimum)),
+            self.components.iter().position(|component| {
+                component.class == TaxClass::County
+                    && component.general.is_ok_and(|general| general >= minimum)
+            }),
         ) else {
             return;
         };
         self.components[state].general = Ok(minimum);
-        self.components[county].general = self.components[county].general.map(|general| general - minimum);
+        self.components[county].general = self.components[county]
+            .general
+            .map(|general| general - minimum);
     }
 }
 
 fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
-    let rows =
-        search.state.rates.iter().flat_map(|rates| rates.of_class(TaxClass::State).filter(|row| rates.is_on(*row, search.day)).map(move |row| (rates, row)));
+    let rows = search.state.rates.iter().flat_map(|rates| {
+        rates
+            .of_class(TaxClass::State)
+            .filter(|row| rates.is_on(*row, search.day))
+            .map(move |row| (rates, row))
+    });
     if let Some((rates, row)) = rows.max_by_key(|(rates, row)| rates.begin(*row)) {
         return component(search, rates, row);
     }
@@ -198,18 +271,34 @@ fn state_fips(search: &Search<'_>) -> &'static str {
     state::fips(search.state_code).unwrap_or(search.state_code)
 }
 
-/// The rate row of a local jurisdiction. Districts may have another type code in the rates than in the boundaries; the same one is preferred.
-fn local_component<'a>(search: &Search<'a>, set: &Jurisdictions, class: TaxClass, code: &str) -> Option<Component<'a>> {
-    let rows = search.state.rates.iter().flat_map(|rates| rates.on(class, code, search.day).map(move |row| (rates, row)));
-    let is_same_type = |rates: &Rates, row: usize| set.special.iter().any(|(type_raw, known)| known == code && rates.types_raw.get(row) == Some(type_raw));
-    let (rates, row) = rows.max_by_key(|(rates, row)| (is_same_type(rates, *row), rates.begin(*row)))?;
+/// The rate row of a local jurisdiction. Districts may have another type code in the rates than in
+/// the boundaries; the same one is preferred.
+fn local_component<'a>(
+    search: &Search<'a>,
+    set: &Jurisdictions,
+    class: TaxClass,
+    code: &str,
+) -> Option<Component<'a>> {
+    let rows = search.state.rates.iter().flat_map(|rates| {
+        rates
+            .on(class, code, search.day)
+            .map(move |row| (rates, row))
+    });
+    let is_same_type = |rates: &Rates, row: usize| {
+        set.special
+            .iter()
+            .any(|(type_raw, known)| known == code && rates.types_raw.get(row) == Some(type_raw))
+    };
+    let (rates, row) =
+        rows.max_by_key(|(rates, row)| (is_same_type(rates, *row), rates.begin(*row)))?;
     component(search, rates, row)
 }
 
 fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Component<'a>> {
     let (class, code) = (rates.class(row), rates.codes.at(row));
     let state_fips = rates.state_fips.at(row);
-    let is_digits = |count: usize| code.len() == count && code.bytes().all(|byte| byte.is_ascii_digit());
+    let is_digits =
+        |count: usize| code.len() == count && code.bytes().all(|byte| byte.is_ascii_digit());
     let fips = match class {
         TaxClass::State => Some(state_fips.to_owned()),
         TaxClass::County => is_digits(3).then(|| format!("{state_fips}{code}")),

@@ -1,4 +1,5 @@
-//! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes through binary floating point.
+//! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes
+//! through binary floating point.
 
 use serde_json::value::RawValue;
 
@@ -17,11 +18,24 @@ impl<'a> Fields<'a> {
     /// Reads the body.
     ///
     /// # Errors
-    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
+    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not
+    /// known and the nearest that is.
     pub fn of_body(bytes: &'a [u8], known: &[&str]) -> Result<Self> {
-        let wrong = |error: serde_json::Error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON that can be read: {error}"));
+        let wrong = |error: serde_json::Error| {
+            Problem::of_field(
+                Code::InvalidJson,
+                "body",
+                format!("the body is not JSON that can be read: {error}"),
+            )
+        };
         let fields = object::read(bytes).map_err(wrong)?;
-        Self::of(fields.ok_or_else(|| Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"))?, String::new(), known)
+        Self::of(
+            fields.ok_or_else(|| {
+                Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object")
+            })?,
+            String::new(),
+            known,
+        )
     }
 
     /// Reads an object; `place` stands before the names of its fields in messages.
@@ -30,10 +44,22 @@ impl<'a> Fields<'a> {
     /// `invalid_parameter`, when it is none; `unknown_parameter`, when it has other fields.
     pub fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
         let here = place.trim_end_matches('.');
-        let fields = object::read(value.get().as_bytes()).map_err(|error| Problem::of_field(Code::InvalidJson, here, format!("`{here}`: {error}")))?;
+        let fields = object::read(value.get().as_bytes()).map_err(|error| {
+            Problem::of_field(Code::InvalidJson, here, format!("`{here}`: {error}"))
+        })?;
         // Only an address has a ZIP code.
-        let other = if known.contains(&"zip") { r#" such as {"zip": "55401"}, or an address on one line"# } else { "" };
-        let wrong = || Problem::of_field(Code::InvalidParameter, here, format!("`{here}` must be an object{other}"));
+        let other = if known.contains(&"zip") {
+            r#" such as {"zip": "55401"}, or an address on one line"#
+        } else {
+            ""
+        };
+        let wrong = || {
+            Problem::of_field(
+                Code::InvalidParameter,
+                here,
+                format!("`{here}` must be an object{other}"),
+            )
+        };
         let fields = fields.ok_or_else(wrong)?;
         Self::of(fields, place, known)
     }
@@ -42,8 +68,15 @@ impl<'a> Fields<'a> {
         match fields.keys().find(|key| !known.contains(&key.as_str())) {
             Some(key) => {
                 let key: String = key.chars().take(64).collect();
-                let message = format!("there is no field `{place}{key}` here; {}", nearest::hint(&key, known));
-                Err(Problem::of_field(Code::UnknownParameter, &format!("{place}{key}"), message))
+                let message = format!(
+                    "there is no field `{place}{key}` here; {}",
+                    nearest::hint(&key, known)
+                );
+                Err(Problem::of_field(
+                    Code::UnknownParameter,
+                    &format!("{place}{key}"),
+                    message,
+                ))
             }
             None => Ok(Self { place, fields }),
         }
@@ -57,24 +90,39 @@ impl<'a> Fields<'a> {
     /// A problem with a field.
     pub fn wrong(&self, name: &str, message: &str) -> Problem {
         let field = format!("{}{name}", self.place);
-        Problem::of_field(Code::InvalidParameter, &field, format!("`{field}`: {message}"))
+        Problem::of_field(
+            Code::InvalidParameter,
+            &field,
+            format!("`{field}`: {message}"),
+        )
     }
 
     /// A problem with a field that must be there.
     pub fn missing(&self, name: &str) -> Problem {
         let field = format!("{}{name}", self.place);
-        Problem::of_field(Code::MissingParameter, &field, format!("the body needs `{field}`"))
+        Problem::of_field(
+            Code::MissingParameter,
+            &field,
+            format!("the body needs `{field}`"),
+        )
     }
 
     /// A problem with two fields one of which must be there; it is reported of the first.
     pub fn missing_either(&self, name: &str, other: &str) -> Problem {
         let field = format!("{}{name}", self.place);
-        Problem::of_field(Code::MissingParameter, &field, format!("the body needs `{}{other}` or `{field}`", self.place))
+        Problem::of_field(
+            Code::MissingParameter,
+            &field,
+            format!("the body needs `{}{other}` or `{field}`", self.place),
+        )
     }
 
     /// A field; none when it is absent or null.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.fields.get(name).copied().filter(|value| value.get() != "null")
+        self.fields
+            .get(name)
+            .copied()
+            .filter(|value| value.get() != "null")
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -86,7 +134,9 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_parameter`, when it is anything else.
     pub fn text(&self, name: &str, max: usize) -> Result<Option<String>> {
-        self.get(name).map(|value| text_of(value, &format!("{}{name}", self.place), max)).transpose()
+        self.get(name)
+            .map(|value| text_of(value, &format!("{}{name}", self.place), max))
+            .transpose()
     }
 
     /// One of these words.
@@ -94,10 +144,15 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_parameter`, when it is anything else.
     pub fn word(&self, name: &str, words: &[&'static str]) -> Result<Option<&'static str>> {
-        let Some(text) = self.text(name, 64)? else { return Ok(None) };
+        let Some(text) = self.text(name, 64)? else {
+            return Ok(None);
+        };
         match words.iter().find(|word| **word == text) {
             Some(word) => Ok(Some(word)),
-            None => Err(self.wrong(name, &format!("`{text}` is not valid; {}", nearest::hint(&text, words)))),
+            None => Err(self.wrong(
+                name,
+                &format!("`{text}` is not valid; {}", nearest::hint(&text, words)),
+            )),
         }
     }
 
@@ -106,8 +161,12 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_parameter`, when it is anything else.
     pub fn flag(&self, name: &str) -> Result<Option<bool>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        serde_json::from_str(value.get()).map(Some).map_err(|_| self.wrong(name, "expected true or false"))
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        serde_json::from_str(value.get())
+            .map(Some)
+            .map_err(|_| self.wrong(name, "expected true or false"))
     }
 
     /// A number of units of 10^-`scale` whose magnitude is at most `max` whole ones.
@@ -115,19 +174,37 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_parameter`, when it is no number, has more decimals, or is too large.
     pub fn decimal(&self, name: &str, scale: u8, max: i64) -> Result<Option<i64>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
         let bound = i128::from(max) * 10i128.pow(u32::from(scale));
-        let units = units_of(value.get(), scale).filter(|units| units.abs() <= bound).and_then(|units| i64::try_from(units).ok());
-        units.map(Some).ok_or_else(|| self.wrong(name, &format!("expected a number with at most {scale} decimals, from -{max} to {max}")))
+        let units = units_of(value.get(), scale)
+            .filter(|units| units.abs() <= bound)
+            .and_then(|units| i64::try_from(units).ok());
+        units.map(Some).ok_or_else(|| {
+            self.wrong(
+                name,
+                &format!("expected a number with at most {scale} decimals, from -{max} to {max}"),
+            )
+        })
     }
 
     /// The values of a list.
     ///
     /// # Errors
-    /// `invalid_parameter`, when it is no list or is empty; what `too_many` makes of its length, when it has more than `max`.
-    pub fn list(&self, name: &str, max: usize, too_many: impl Fn(usize) -> Problem) -> Result<Option<Vec<&'a RawValue>>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        let values: Vec<&'a RawValue> = serde_json::from_str(value.get()).map_err(|_| self.wrong(name, "expected a list"))?;
+    /// `invalid_parameter`, when it is no list or is empty; what `too_many` makes of its length,
+    /// when it has more than `max`.
+    pub fn list(
+        &self,
+        name: &str,
+        max: usize,
+        too_many: impl Fn(usize) -> Problem,
+    ) -> Result<Option<Vec<&'a RawValue>>> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let values: Vec<&'a RawValue> =
+            serde_json::from_str(value.get()).map_err(|_| self.wrong(name, "expected a list"))?;
         match values.len() {
             0 => Err(self.wrong(name, "the list is empty")),
             count if count > max => Err(too_many(count)),
@@ -139,7 +216,13 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// As for [`Fields::read`].
-    pub fn item(&self, name: &str, index: usize, value: &'a RawValue, known: &[&str]) -> Result<Self> {
+    pub fn item(
+        &self,
+        name: &str,
+        index: usize,
+        value: &'a RawValue,
+        known: &[&str],
+    ) -> Result<Self> {
         Self::read(value, format!("{}{name}[{index}].", self.place), known)
     }
 }
@@ -151,17 +234,28 @@ impl<'a> Fields<'a> {
 pub fn text_of(value: &RawValue, field: &str, max: usize) -> Result<String> {
     let text: Option<String> = serde_json::from_str(value.get()).ok();
     let is_fit = |text: &String| text.chars().count() <= max && !text.chars().any(char::is_control);
-    let message = || format!("`{field}`: expected a string of one line and at most {max} characters");
-    text.filter(is_fit).ok_or_else(|| Problem::of_field(Code::InvalidParameter, field, message()))
+    let message =
+        || format!("`{field}`: expected a string of one line and at most {max} characters");
+    text.filter(is_fit)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, field, message()))
 }
 
-/// Reads a JSON number in units of 10^-`scale`; none when it has more decimals or far too many digits.
+/// Reads a JSON number in units of 10^-`scale`; none when it has more decimals or far too many
+/// digits.
 fn units_of(text: &str, scale: u8) -> Option<i128> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 40)?),
+        Some((mantissa, exponent)) => (
+            mantissa,
+            exponent
+                .parse::<i32>()
+                .ok()
+                .filter(|exponent| exponent.abs() <= 40)?,
+        ),
         None => (text, 0),
     };
-    let (sign, magnitude) = mantissa.strip_prefix('-').map_or((1, mantissa), |magnitude| (-1, magnitude));
+    let (sign, magnitude) = mantissa
+        .strip_prefix('-')
+        .map_or((1, mantissa), |magnitude| (-1, magnitude));
     let (whole, fraction) = magnitude.split_once('.').unwrap_or((magnitude, ""));
     let fraction = fraction.trim_end_matches('0');
     let digits = format!("{whole}{fraction}");

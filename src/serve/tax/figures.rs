@@ -4,10 +4,16 @@ use crate::answer::{Decimal, Fixed};
 
 /// A rate as a fraction.
 pub fn rate(millionths: i64) -> Decimal {
-    Decimal { units: millionths.into(), scale: 6 }
+    Decimal {
+        units: millionths.into(),
+        scale: 6,
+    }
 }
 
 /// An amount of money.
 pub fn dollars(cents: i64) -> Fixed {
-    Fixed { units: cents, scale: 2 }
+    Fixed {
+        units: cents,
+        scale: 2,
+    }
 }

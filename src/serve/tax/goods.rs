@@ -25,10 +25,26 @@ pub enum Category {
 }
 
 /// The words of requests.
-pub const CATEGORIES: &[&str] = &["general", "food_drug", "grocery", "prepared_food", "prescription_drug", "otc_drug", "clothing"];
+pub const CATEGORIES: &[&str] = &[
+    "general",
+    "food_drug",
+    "grocery",
+    "prepared_food",
+    "prescription_drug",
+    "otc_drug",
+    "clothing",
+];
 
 /// The classes of rules, in the order of answers.
-pub const CLASSES: [&str; 7] = ["general", "grocery", "prepared_food", "prescription_drug", "otc_drug", "clothing", "shipping"];
+pub const CLASSES: [&str; 7] = [
+    "general",
+    "grocery",
+    "prepared_food",
+    "prescription_drug",
+    "otc_drug",
+    "clothing",
+    "shipping",
+];
 
 /// The class of what delivers goods.
 pub const SHIPPING: &str = "shipping";
@@ -81,7 +97,10 @@ pub struct Goods {
 
 impl From<Category> for Goods {
     fn from(category: Category) -> Self {
-        Self { category, price: None }
+        Self {
+            category,
+            price: None,
+        }
     }
 }
 
@@ -99,7 +118,8 @@ impl<'a> StateRules<'a> {
         self.table?.rule(self.state, class, level, self.day)
     }
 
-    /// Whether delivery charges for taxed goods are taxed; none where that is not known, or depends on more than the goods.
+    /// Whether delivery charges for taxed goods are taxed; none where that is not known, or depends
+    /// on more than the goods.
     pub fn is_delivery_taxed(&self) -> Option<bool> {
         match self.rule(SHIPPING, Level::State)?.taxable()? {
             "yes" => Some(true),
@@ -120,9 +140,16 @@ impl<'a> StateRules<'a> {
             };
             Some((tax, rule.citation()))
         };
-        let all = [("food for home", "grocery"), ("medicine on a prescription", "prescription_drug"), ("other medicine", "otc_drug")]
-            .map(|(name, class)| (name, words(class)));
-        let is_alike = all.iter().all(|(_, words)| words.is_some() && words.as_ref().map(|words| &words.0) == all[0].1.as_ref().map(|words| &words.0));
+        let all = [
+            ("food for home", "grocery"),
+            ("medicine on a prescription", "prescription_drug"),
+            ("other medicine", "otc_drug"),
+        ]
+        .map(|(name, class)| (name, words(class)));
+        let is_alike = all.iter().all(|(_, words)| {
+            words.is_some()
+                && words.as_ref().map(|words| &words.0) == all[0].1.as_ref().map(|words| &words.0)
+        });
         let said = all.map(|(name, words)| match words {
             Some((tax, citation)) => format!("{name} bears {tax} ({citation})"),
             None => format!("of {name} it is not known here"),
@@ -137,9 +164,15 @@ impl<'a> StateRules<'a> {
 
     /// The rules on some classes, one by one; a class without one is null with the reason.
     pub fn shown(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
-        let of_class = |class: &&'static str| Level::ALL.map(|level| (*class, level, self.rule(class, level)));
-        let rules = classes.iter().flat_map(of_class).filter(|(_, level, rule)| *level == Level::State || rule.is_some());
-        rules.map(|(class, level, rule)| TaxRule::of(class, level, rule)).collect()
+        let of_class =
+            |class: &&'static str| Level::ALL.map(|level| (*class, level, self.rule(class, level)));
+        let rules = classes
+            .iter()
+            .flat_map(of_class)
+            .filter(|(_, level, rule)| *level == Level::State || rule.is_some());
+        rules
+            .map(|(class, level, rule)| TaxRule::of(class, level, rule))
+            .collect()
     }
 }
 
@@ -154,7 +187,8 @@ pub struct TaxRule<'a> {
     taxable: Option<&'a str>,
     #[schemars(extend("$field" = "tax.taxability/rate"))]
     rate: Option<Decimal>,
-    /// Why there is no rate of its own: `general_rate`, what it depends on, `not_established`, or `no_rule_published`.
+    /// Why there is no rate of its own: `general_rate`, what it depends on, `not_established`, or
+    /// `no_rule_published`.
     null_reason: Option<&'a str>,
     #[schemars(extend("$field" = "tax.taxability/threshold"))]
     threshold: Option<Fixed>,
@@ -172,7 +206,8 @@ pub struct TaxRule<'a> {
     valid_from: Option<Date>,
     #[schemars(extend("$field" = "tax.taxability/valid_to"))]
     valid_to: Option<Date>,
-    /// Record of the rule in `tax.taxability`, for `/v1/provenance/{record_id}`; null if there is no rule.
+    /// Record of the rule in `tax.taxability`, for `/v1/provenance/{record_id}`; null if there is
+    /// no rule.
     record_id: Option<&'a str>,
 }
 
@@ -201,7 +236,11 @@ impl<'a> TaxRule<'a> {
 
 /// What to know of rules that decided a figure and whose text was not read; none where all were.
 pub fn unread_notice<'a>(rules: impl IntoIterator<Item = Rule<'a>>) -> Option<String> {
-    let unread: BTreeSet<String> = rules.into_iter().filter(Rule::is_unread).map(|rule| format!("{} ({})", rule.citation(), rule.record_id())).collect();
+    let unread: BTreeSet<String> = rules
+        .into_iter()
+        .filter(Rule::is_unread)
+        .map(|rule| format!("{} ({})", rule.citation(), rule.record_id()))
+        .collect();
     (!unread.is_empty()).then(|| {
         let cited = unread.into_iter().collect::<Vec<_>>().join("; ");
         format!("The answer uses a rule whose cited text was not checked: {cited}.")

@@ -9,7 +9,8 @@ use crate::tax::table::taxability::Price;
 #[derive(Debug)]
 pub struct Line {
     pub id: Option<String>,
-    /// Cents as charged, discount taken off; with the tax in it where prices include it. Negative for a refund.
+    /// Cents as charged, discount taken off; with the tax in it where prices include it. Negative
+    /// for a refund.
     pub amount: i64,
     /// Millionths of a piece.
     pub quantity: i64,
@@ -19,14 +20,24 @@ pub struct Line {
 
 impl Line {
     fn of(item: &SaleItem, is_exempt: bool) -> Self {
-        let is_taxable = item.taxable.unwrap_or(true) && !is_exempt && item.category != Some(EXEMPT);
+        let is_taxable =
+            item.taxable.unwrap_or(true) && !is_exempt && item.category != Some(EXEMPT);
         let category = is_taxable.then(|| Category::of(item.category));
-        Self { id: item.id.clone(), amount: item.extended() - item.discount.unwrap_or(0), quantity: item.quantity.unwrap_or(ONE), category }
+        Self {
+            id: item.id.clone(),
+            amount: item.extended() - item.discount.unwrap_or(0),
+            quantity: item.quantity.unwrap_or(ONE),
+            category,
+        }
     }
 
-    /// What a piece costs; none where the tax is in the price, because what decides is the price without it.
+    /// What a piece costs; none where the tax is in the price, because what decides is the price
+    /// without it.
     pub fn price(&self, prices_include_tax: bool) -> Option<Price> {
-        (!prices_include_tax && self.quantity > 0).then(|| Price { cents: self.amount.abs(), quantity: self.quantity })
+        (!prices_include_tax && self.quantity > 0).then(|| Price {
+            cents: self.amount.abs(),
+            quantity: self.quantity,
+        })
     }
 }
 
@@ -48,8 +59,15 @@ pub struct Invoice {
 impl Invoice {
     /// The sale of a request.
     pub fn of(request: &TaxCalculationRequest) -> Self {
-        let is_exempt = request.exemption.is_some_and(|exemption| exemption != "none");
-        let whole = |amount| Line { id: None, amount, quantity: ONE, category: (!is_exempt).then_some(Category::General) };
+        let is_exempt = request
+            .exemption
+            .is_some_and(|exemption| exemption != "none");
+        let whole = |amount| Line {
+            id: None,
+            amount,
+            quantity: ONE,
+            category: (!is_exempt).then_some(Category::General),
+        };
         let lines = match &request.line_items {
             Some(items) => items.iter().map(|item| Line::of(item, is_exempt)).collect(),
             None => vec![whole(request.amount.unwrap_or(0))],
@@ -59,7 +77,11 @@ impl Invoice {
             has_lines: request.line_items.is_some(),
             shipping: request.shipping.unwrap_or(0),
             shipping_taxable: request.shipping_taxable,
-            rounding: if request.rounding == Some("invoice") { Rounding::Invoice } else { Rounding::Line },
+            rounding: if request.rounding == Some("invoice") {
+                Rounding::Invoice
+            } else {
+                Rounding::Line
+            },
             prices_include_tax: request.prices_include_tax.unwrap_or(false),
             is_exempt,
         }

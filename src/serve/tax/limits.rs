@@ -11,5 +11,9 @@ pub const MAX_OWN_ID: usize = 120;
 
 /// The problem of a list that is longer than a batch may be.
 pub fn batch_too_large(field: &str, count: usize) -> Problem {
-    Problem::of_field(Code::BatchTooLarge, field, format!("`{field}` has {count} items, at most {MAX_ITEMS} are answered at once"))
+    Problem::of_field(
+        Code::BatchTooLarge,
+        field,
+        format!("`{field}` has {count} items, at most {MAX_ITEMS} are answered at once"),
+    )
 }

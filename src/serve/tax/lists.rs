@@ -10,18 +10,32 @@ use pubdata_core::canonical::state;
 impl TaxTables {
     /// The states, each with its people.
     pub fn covered_lists<'a>(&'a self, population: &'a Population) -> Vec<CoveredList<'a>> {
-        let rows = self.rules.iter().flat_map(|rules| (0..rules.columns.state.len()).map(move |row| (rules, row)));
+        let rows = self
+            .rules
+            .iter()
+            .flat_map(|rules| (0..rules.columns.state.len()).map(move |row| (rules, row)));
         let covered = |(rules, row): (&'a Rules, usize)| {
             let code = rules.columns.state.at(row);
             CoveredList {
                 list: code.into(),
                 name: rules.columns.state_name.at(row),
                 state: code,
-                records: self.state(code).rates.iter().map(|rates| rates.codes.len()).sum::<usize>() as u64,
+                records: self
+                    .state(code)
+                    .rates
+                    .iter()
+                    .map(|rates| rates.codes.len())
+                    .sum::<usize>() as u64,
                 first_date: rules.effective_day(row).map(Date),
                 last_date: None,
                 kinds: vec![rules.columns.coverage.at(row), rules.columns.method.at(row)],
-                gaps: rules.columns.local_note.get(row).map(Cow::Borrowed).into_iter().collect(),
+                gaps: rules
+                    .columns
+                    .local_note
+                    .get(row)
+                    .map(Cow::Borrowed)
+                    .into_iter()
+                    .collect(),
                 freshness: None,
                 reach: population.reach(&state::fips(code).into_iter().collect()),
             }
@@ -29,10 +43,16 @@ impl TaxTables {
         rows.map(covered).collect()
     }
 
-    /// FIPS codes of the states whose rates are all known and found by boundaries or counties, or are one: not by names of places alone.
+    /// FIPS codes of the states whose rates are all known and found by boundaries or counties, or
+    /// are one: not by names of places alone.
     pub fn whole_states(&self) -> impl Iterator<Item = &'static str> {
-        let rows = self.rules.iter().flat_map(|rules| (0..rules.columns.state.len()).map(move |row| (rules, row)));
-        rows.filter(|(rules, row)| rules.columns.coverage.at(*row) == "full" && rules.columns.method.at(*row) != "places")
-            .filter_map(|(rules, row)| state::fips(rules.columns.state.at(row)))
+        let rows = self
+            .rules
+            .iter()
+            .flat_map(|rules| (0..rules.columns.state.len()).map(move |row| (rules, row)));
+        rows.filter(|(rules, row)| {
+            rules.columns.coverage.at(*row) == "full" && rules.columns.method.at(*row) != "places"
+        })
+        .filter_map(|(rules, row)| state::fips(rules.columns.state.at(row)))
     }
 }

@@ -44,27 +44,64 @@ impl Location {
     /// Reads an address. `place` stands before the names of fields in messages, such as `to.`.
     ///
     /// # Errors
-    /// `missing_parameter`, when it has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or there is no such state; `not_found`, when there is
-    /// no such ZIP code and no state is given.
+    /// `missing_parameter`, when it has neither a ZIP code nor city and state; `invalid_parameter`,
+    /// when something is malformed or there is no such state; `not_found`, when there is no such
+    /// ZIP code and no state is given.
     pub fn of(zips: Option<&Zips>, asked: Asked<'_>, place: &str) -> Result<Self> {
         let field = |name: &str| format!("{place}{name}");
         let mut address = address_of(asked, &field)?;
         if address.zip.is_empty() && asked.city.is_some() && address.state.is_empty() {
-            let message = format!("`{}` needs `{}`, or a ZIP code in its place", field("city"), field("state"));
-            return Err(Problem::of_field(Code::MissingParameter, &field("state"), message));
+            let message = format!(
+                "`{}` needs `{}`, or a ZIP code in its place",
+                field("city"),
+                field("state")
+            );
+            return Err(Problem::of_field(
+                Code::MissingParameter,
+                &field("state"),
+                message,
+            ));
         }
         if address.zip.is_empty() && (address.city.is_empty() || address.state.is_empty()) {
-            return Err(Problem::of_field(Code::MissingParameter, &field("zip"), format!("an address needs `{}`, or city and state", field("zip"))));
+            return Err(Problem::of_field(
+                Code::MissingParameter,
+                &field("zip"),
+                format!("an address needs `{}`, or city and state", field("zip")),
+            ));
         }
-        let zip_row = if address.zip.is_empty() { None } else { zips.and_then(|zips| zips.find(&address.zip)) };
-        let of_zip = zips.zip(zip_row).and_then(|(zips, row)| usps(zips.states.at(row)));
+        let zip_row = if address.zip.is_empty() {
+            None
+        } else {
+            zips.and_then(|zips| zips.find(&address.zip))
+        };
+        let of_zip = zips
+            .zip(zip_row)
+            .and_then(|(zips, row)| usps(zips.states.at(row)));
         let mut notices = Vec::new();
-        let mut notice = |code: &'static str, message: String| notices.push(Notice { code, message: message.into() });
+        let mut notice = |code: &'static str, message: String| {
+            notices.push(Notice {
+                code,
+                message: message.into(),
+            })
+        };
         let state = match (usps(&address.state), of_zip) {
-            // The source names another region for some military codes than their first digits are of.
-            (Some(given), Some(_)) if zips.zip(zip_row).is_some_and(|(zips, row)| zips.military_regions.get(row) == Some(given)) => given,
+            // The source names another region for some military codes than their first digits are
+            // of.
+            (Some(given), Some(_))
+                if zips
+                    .zip(zip_row)
+                    .is_some_and(|(zips, row)| zips.military_regions.get(row) == Some(given)) =>
+            {
+                given
+            }
             (Some(given), Some(of_zip)) if given != of_zip => {
-                notice("ZIP_STATE_MISMATCH", format!("ZIP code {} is in {of_zip}, the address says {given}: the answer is for {given}.", address.zip));
+                notice(
+                    "ZIP_STATE_MISMATCH",
+                    format!(
+                        "ZIP code {} is in {of_zip}, the address says {given}: the answer is for {given}.",
+                        address.zip
+                    ),
+                );
                 given
             }
             (Some(state), _) | (None, Some(state)) => state,
@@ -72,7 +109,10 @@ impl Location {
                 return Err(Problem::of_field(
                     Code::NotFound,
                     &field("zip"),
-                    format!("ZIP Code {} was not found; add `state` to search that state's rates", address.zip),
+                    format!(
+                        "ZIP Code {} was not found; add `state` to search that state's rates",
+                        address.zip
+                    ),
                 ));
             }
         };
@@ -82,11 +122,18 @@ impl Location {
         {
             notice(
                 "CITY_ZIP_MISMATCH",
-                format!("ZIP code {} is of {}, the address says {}: the ZIP code counts.", address.zip, zips.cities.at(row), address.city),
+                format!(
+                    "ZIP code {} is of {}, the address says {}: the ZIP code counts.",
+                    address.zip,
+                    zips.cities.at(row),
+                    address.city
+                ),
             );
         }
         if address.street.is_empty() && asked.county_fips.is_none() && of_zip == Some(state) {
-            let others = zips.map(|zips| other_states(zips, &address.zip, state)).unwrap_or_default();
+            let others = zips
+                .map(|zips| other_states(zips, &address.zip, state))
+                .unwrap_or_default();
             if !others.is_empty() {
                 let message = format!(
                     "ZIP code {} also lies in {}: the answer is for {state}; give `{}` for a place in another state.",
@@ -99,7 +146,14 @@ impl Location {
         }
         address.state = state.to_owned();
         let county_fips = county_of(asked.county_fips, state, &field("county_fips"))?;
-        Ok(Self { address, state, zip_row, county_fips, is_unincorporated: asked.is_unincorporated, notices })
+        Ok(Self {
+            address,
+            state,
+            zip_row,
+            county_fips,
+            is_unincorporated: asked.is_unincorporated,
+            notices,
+        })
     }
 
     /// The ZIP code as a number.
@@ -115,8 +169,13 @@ impl Location {
 
 /// The states, other than that of its mail, in which a ZIP code has counties.
 fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
-    let Some(counties) = &zips.counties else { return Vec::new() };
-    let states: BTreeSet<&str> = counties.of_zip(code).filter_map(|row| state::by_fips(counties.county_fips.at(row).get(..2)?)).collect();
+    let Some(counties) = &zips.counties else {
+        return Vec::new();
+    };
+    let states: BTreeSet<&str> = counties
+        .of_zip(code)
+        .filter_map(|row| state::by_fips(counties.county_fips.at(row).get(..2)?))
+        .collect();
     states.into_iter().filter(|other| *other != state).collect()
 }
 
@@ -124,23 +183,45 @@ fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
 fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
     let Some(fips) = asked else { return Ok(None) };
     if fips.len() != 5 || !fips.bytes().all(|byte| byte.is_ascii_digit()) {
-        let message = format!("`{field}`: expected the FIPS code of a county, five digits, got `{}`", shown(fips));
+        let message = format!(
+            "`{field}`: expected the FIPS code of a county, five digits, got `{}`",
+            shown(fips)
+        );
         return Err(Problem::of_field(Code::InvalidParameter, field, message));
     }
     match state::fips(state).filter(|of_state| fips.starts_with(of_state)) {
         Some(_) => Ok(Some(fips.to_owned())),
-        None => Err(Problem::of_field(Code::NotFound, field, format!("`{field}`: {fips} is no county of {state}"))),
+        None => Err(Problem::of_field(
+            Code::NotFound,
+            field,
+            format!("`{field}`: {fips} is no county of {state}"),
+        )),
     }
 }
 
 fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {
-    let Asked { address: line, street, city: city_name, state, zip, .. } = asked;
+    let Asked {
+        address: line,
+        street,
+        city: city_name,
+        state,
+        zip,
+        ..
+    } = asked;
     if let Some(line) = line {
         if street.or(city_name).or(state).or(zip).is_some() {
-            return Err(Problem::of_field(Code::InvalidParameter, &field("address"), "give the address on one line, or street, city, state and zip"));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                &field("address"),
+                "give the address on one line, or street, city, state and zip",
+            ));
         }
         return Ok(match zip_of(line.trim()) {
-            Some((zip, zip4)) => Address { zip, zip4, ..parse_street("") },
+            Some((zip, zip4)) => Address {
+                zip,
+                zip4,
+                ..parse_street("")
+            },
             // Without a digit there is no house: city and state.
             None if !line.bytes().any(|byte| byte.is_ascii_digit()) => parse_place(line),
             None => parse_line(line),
@@ -149,10 +230,18 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
     let mut address = parse_street(street.unwrap_or_default());
     address.city = city(city_name.unwrap_or_default());
     if let Some(zip) = zip {
-        (address.zip, address.zip4) = zip_of(zip).ok_or_else(|| Problem::of_field(Code::InvalidParameter, &field("zip"), wrong_zip(zip)))?;
+        (address.zip, address.zip4) = zip_of(zip).ok_or_else(|| {
+            Problem::of_field(Code::InvalidParameter, &field("zip"), wrong_zip(zip))
+        })?;
     }
     if let Some(state) = state {
-        let wrong = || Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: {}", field("state"), not_a_state(state)));
+        let wrong = || {
+            Problem::of_field(
+                Code::InvalidParameter,
+                &field("state"),
+                format!("`{}`: {}", field("state"), not_a_state(state)),
+            )
+        };
         let code = usps(state).ok_or_else(wrong)?;
         address.state = code.to_owned();
     }
@@ -172,5 +261,8 @@ pub fn zip_of(text: &str) -> Option<(String, String)> {
 
 /// What is wrong with a text that is no ZIP code.
 pub fn wrong_zip(text: &str) -> String {
-    format!("expected a ZIP code of five digits, or nine such as 55103-1234, got `{}`", shown(text))
+    format!(
+        "expected a ZIP code of five digits, or nine such as 55103-1234, got `{}`",
+        shown(text)
+    )
 }

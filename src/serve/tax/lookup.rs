@@ -1,4 +1,5 @@
-//! From a place and a day to its rates: how the state taxes decides where to look, and what could not be found out is said.
+//! From a place and a day to its rates: how the state taxes decides where to look, and what could
+//! not be found out is said.
 
 use crate::tax::table::TaxTables;
 use jiff::civil::Date;
@@ -18,7 +19,8 @@ use crate::tax::table::taxability::Rule;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::Manifest;
 
-/// Which of several rates of a place is answered first. The lowest is what the Streamlined agreement (section 305) has for sellers who know only the ZIP code.
+/// Which of several rates of a place is answered first. The lowest is what the Streamlined
+/// agreement (section 305) has for sellers who know only the ZIP code.
 const CHOICE: Choice = Choice::Lowest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,8 @@ pub struct Found<'a> {
     /// The one that is answered first; empty when nothing is known of the state.
     pub candidates: Vec<Candidate<'a>>,
     pub coverage: &'static str,
-    /// The last day that the state's rate file is for, in days since 1970-01-01; none where no file has its rates.
+    /// The last day that the state's rate file is for, in days since 1970-01-01; none where no file
+    /// has its rates.
     pub rates_until: Option<i32>,
     /// Whether the place is the seller's.
     pub is_at_origin: bool,
@@ -64,14 +67,20 @@ pub struct Found<'a> {
 impl Found<'_> {
     /// Whether delivery charges are taxed; none where that is not known.
     pub fn freight_taxable(&self) -> Option<bool> {
-        self.search.and_then(|search| search.rules_of_goods().is_delivery_taxed())
+        self.search
+            .and_then(|search| search.rules_of_goods().is_delivery_taxed())
     }
 }
 
 impl<'a> Found<'a> {
     /// The rules that decide the rates of the place.
     pub fn rules(&self, category: Category) -> Vec<Rule<'a>> {
-        self.candidates.first().into_iter().flat_map(|first| &first.components).filter_map(|component| component.rate(category.into()).rule).collect()
+        self.candidates
+            .first()
+            .into_iter()
+            .flat_map(|first| &first.components)
+            .filter_map(|component| component.rate(category.into()).rule)
+            .collect()
     }
 
     /// Says which of some rules that decided a figure were not read.
@@ -88,13 +97,24 @@ pub const RULE_NOT_READ: &str = "RULE_NOT_READ";
 /// Looks up the rates of a place. `field` names the date in messages.
 ///
 /// # Errors
-/// `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax data, or no record holds on the date.
-pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field: &str) -> Result<Found<'a>> {
+/// `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax
+/// data, or no record holds on the date.
+pub fn look_up<'a>(
+    call: &Call<'a>,
+    location: Location,
+    terms: &Terms<'_>,
+    field: &str,
+) -> Result<Found<'a>> {
     if TaxTables::of(call.release).rules.is_none() {
         return Err(not_published("tax.state"));
     }
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
-    let search = Search::new(call, location.state, days::since_epoch(terms.date), is_interstate);
+    let search = Search::new(
+        call,
+        location.state,
+        days::since_epoch(terms.date),
+        is_interstate,
+    );
     let is_at_origin = terms.is_at_origin;
     let mut found = Found {
         search,
@@ -109,14 +129,29 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     };
     found.notices.append(&mut found.location.notices);
     let Some(search) = search else {
-        found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", found.location.state));
+        found.notice(
+            "STATE_NOT_COVERED",
+            format!(
+                "Nothing is published here on sales tax in {}: no rate is not a rate of zero.",
+                found.location.state
+            ),
+        );
         return Ok(found);
     };
     let declared = coverage(&search);
     match (declared, search.method()) {
         ("none", _) => {
-            let note = search.rules.columns.local_note.get(search.rule).map(|note| format!(" {note}.")).unwrap_or_default();
-            let message = format!("No rate of sales tax in {} is published here, which is not a rate of zero.{note}", search.state_name());
+            let note = search
+                .rules
+                .columns
+                .local_note
+                .get(search.rule)
+                .map(|note| format!(" {note}."))
+                .unwrap_or_default();
+            let message = format!(
+                "No rate of sales tax in {} is published here, which is not a rate of zero.{note}",
+                search.state_name()
+            );
             found.notice("STATE_NOT_COVERED", message);
         }
         (_, "no_tax") => {
@@ -128,9 +163,17 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
             let mut candidate = Candidate::of(&search, &Jurisdictions::state_only(), None);
             if coverage == "state_only" {
                 candidate.add_unknown(&search, TaxClass::Local, "local", "local_rates_not_covered");
-                let note = search.rules.columns.local_note.get(search.rule).map(|note| format!(" {note}")).unwrap_or_default();
-                let message =
-                    format!("Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}", search.state_name());
+                let note = search
+                    .rules
+                    .columns
+                    .local_note
+                    .get(search.rule)
+                    .map(|note| format!(" {note}"))
+                    .unwrap_or_default();
+                let message = format!(
+                    "Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}",
+                    search.state_name()
+                );
                 found.notice("LOCAL_RATES_NOT_COVERED", message);
             }
             found.candidates.push(candidate);
@@ -146,8 +189,8 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     Ok(found)
 }
 
-/// What is known of a state on the day of the question: less than all, where places are known by name only, districts that tax cannot be told, or the rate file is long past
-/// its quarter.
+/// What is known of a state on the day of the question: less than all, where places are known by
+/// name only, districts that tax cannot be told, or the rate file is long past its quarter.
 pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str {
     let is_by_name = search.method() == "places" || search.is_without_boundaries();
     match coverage(search) {
@@ -158,42 +201,69 @@ pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str
 
 /// Whether rates of the day may be missing or others by now.
 pub fn is_incomplete(search: &Search<'_>, manifest: &Manifest) -> bool {
-    search.lacks_districts() || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS)
+    search.lacks_districts()
+        || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS)
 }
 
 /// The last day of the quarter that the newest rate file of a state is for.
 fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
-    let (year, quarter) = search.state.rates.iter().filter_map(|rates| newest_quarter(rates, manifest)).max()?;
-    Some(days::since_epoch(Date::new(year, 3 * quarter, 1).ok()?.last_of_month()))
+    let (year, quarter) = search
+        .state
+        .rates
+        .iter()
+        .filter_map(|rates| newest_quarter(rates, manifest))
+        .max()?;
+    Some(days::since_epoch(
+        Date::new(year, 3 * quarter, 1).ok()?.last_of_month(),
+    ))
 }
 
-/// What the version of a file says that is replaced in place, quarter by quarter: not of which one it is.
+/// What the version of a file says that is replaced in place, quarter by quarter: not of which one
+/// it is.
 const CURRENT_QUARTER: &str = "current quarter";
 
-/// Year and quarter that the newest file of a state's rates is for: as the versions of its files say; else as all rows begin, where the file is
-/// put out by the quarter; else of the day on which it was published.
+/// Year and quarter that the newest file of a state's rates is for: as the versions of its files
+/// say; else as all rows begin, where the file is put out by the quarter; else of the day on which
+/// it was published.
 fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
     let first = rates.provenance.source(manifest, 0)?;
     let of_day = |date: Date| (date.year(), (date.month() + 2) / 3);
     let of_version = |file: &Snapshot| {
         let (year, quarter) = file.source_version.split_once('Q')?;
-        Some((year.parse().ok()?, quarter.parse().ok()?)).filter(|(_, quarter): &(i16, i8)| (1..=4).contains(quarter))
+        Some((year.parse().ok()?, quarter.parse().ok()?))
+            .filter(|(_, quarter): &(i16, i8)| (1..=4).contains(quarter))
     };
-    let is_of_state = |file: &&Snapshot| file.source_id == first.source_id && file.keys.get("state") == first.keys.get("state");
-    let of_versions = rates.provenance.files(manifest).iter().filter(is_of_state).filter_map(of_version).max();
+    let is_of_state = |file: &&Snapshot| {
+        file.source_id == first.source_id && file.keys.get("state") == first.keys.get("state")
+    };
+    let of_versions = rates
+        .provenance
+        .files(manifest)
+        .iter()
+        .filter(is_of_state)
+        .filter_map(of_version)
+        .max();
     let of_rows = || {
-        let begin = rates.common_begin().filter(|_| first.source_version == CURRENT_QUARTER).map(days::date)?;
+        let begin = rates
+            .common_begin()
+            .filter(|_| first.source_version == CURRENT_QUARTER)
+            .map(days::date)?;
         (begin.day() == 1 && begin.month() % 3 == 1).then(|| of_day(begin))
     };
-    of_versions.or_else(of_rows).or_else(|| first.day().map(of_day))
+    of_versions
+        .or_else(of_rows)
+        .or_else(|| first.day().map(of_day))
 }
 
-/// What is known of a state. That local rates could be known is not enough: the release must have them.
+/// What is known of a state. That local rates could be known is not enough: the release must have
+/// them.
 pub fn coverage(search: &Search<'_>) -> &'static str {
     let declared = search.rules.columns.coverage.at(search.rule);
     match declared {
         "full" if !search.has_local_rates() || !search.state.rates.is_empty() => "full",
-        "full" | "state_only" if search.rule_rate().is_some() || !search.state.rates.is_empty() => "state_only",
+        "full" | "state_only" if search.rule_rate().is_some() || !search.state.rates.is_empty() => {
+            "state_only"
+        }
         _ => "none",
     }
 }
@@ -207,9 +277,22 @@ const QUARTER_DAYS: i32 = 92;
 impl Found<'_> {
     /// Says so when the day is after those that the state's rate file is for.
     fn add_age_notice(&mut self, search: &Search<'_>, terms: &Terms<'_>) {
-        let is_of_file = self.candidates.iter().flat_map(|candidate| &candidate.components).any(|component| component.row.is_some());
-        let Some(until) = self.rates_until.filter(|until| is_of_file && *until < search.day) else { return };
-        let age = if search.day - until > 3 * QUARTER_DAYS { ". It has expired: the rates may be others by now" } else { "" };
+        let is_of_file = self
+            .candidates
+            .iter()
+            .flat_map(|candidate| &candidate.components)
+            .any(|component| component.row.is_some());
+        let Some(until) = self
+            .rates_until
+            .filter(|until| is_of_file && *until < search.day)
+        else {
+            return;
+        };
+        let age = if search.day - until > 3 * QUARTER_DAYS {
+            ". It has expired: the rates may be others by now"
+        } else {
+            ""
+        };
         let message = format!(
             "The newest rate file of {} here is for the quarter to {}: what changed after it is not in the rates for {}{age}.",
             search.state_name(),
@@ -220,15 +303,23 @@ impl Found<'_> {
     }
 
     fn notice(&mut self, code: &'static str, message: String) {
-        self.notices.push(Notice { code, message: message.into() });
+        self.notices.push(Notice {
+            code,
+            message: message.into(),
+        });
     }
 }
 
 impl<'a> Found<'a> {
     fn find_local(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
-        let matches = if search.state.boundaries.is_none() { self.by_name(search)? } else { self.by_boundaries(search, terms, field)? };
+        let matches = if search.state.boundaries.is_none() {
+            self.by_name(search)?
+        } else {
+            self.by_boundaries(search, terms, field)?
+        };
         self.level = matches.level;
-        let is_named_only = matches!(self.level, Level::Place | Level::County) && search.method() == "places";
+        let is_named_only =
+            matches!(self.level, Level::Place | Level::County) && search.method() == "places";
         if is_named_only && search.state.boundaries.is_some() {
             let message = format!(
                 "{} publishes its rates by the names of cities and counties, without boundaries: they are those of the ZIP code or of the address, and parts of either may lie in others.",
@@ -237,16 +328,32 @@ impl<'a> Found<'a> {
             self.notice("BOUNDARIES_NOT_PUBLISHED", message);
         }
         let rank = search.rank(&self.location);
-        let near = matches.sets.iter().map(|(set, hit)| Candidate { rank: rank(set), ..Candidate::of(search, set, *hit) });
-        let around = matches.around.iter().map(|(set, hit)| Candidate { rank: AROUND, ..Candidate::of(search, set, *hit) });
+        let near = matches.sets.iter().map(|(set, hit)| Candidate {
+            rank: rank(set),
+            ..Candidate::of(search, set, *hit)
+        });
+        let around = matches.around.iter().map(|(set, hit)| Candidate {
+            rank: AROUND,
+            ..Candidate::of(search, set, *hit)
+        });
         self.candidates = near.chain(around).collect();
         // A place that no list names may lie in districts.
-        let is_unlisted = self.location.is_unincorporated && search.state.boundaries.is_some() && matches.sets.iter().all(|(_, hit)| hit.is_none());
+        let is_unlisted = self.location.is_unincorporated
+            && search.state.boundaries.is_some()
+            && matches.sets.iter().all(|(_, hit)| hit.is_none());
         if search.lacks_districts() || is_unlisted {
-            self.candidates.iter_mut().for_each(|candidate| candidate.add_unknown(search, TaxClass::Special, "special", "district_boundaries_not_published"));
+            self.candidates.iter_mut().for_each(|candidate| {
+                candidate.add_unknown(
+                    search,
+                    TaxClass::Special,
+                    "special",
+                    "district_boundaries_not_published",
+                )
+            });
         }
         if matches.is_city_unlisted {
-            let mut common = Candidate::of(search, &search.common(&self.location, &matches.sets), None);
+            let mut common =
+                Candidate::of(search, &search.common(&self.location, &matches.sets), None);
             common.add_unknown(search, TaxClass::Local, "local", "city_not_listed");
             self.common = Some(common);
             let message = format!(
@@ -260,21 +367,37 @@ impl<'a> Found<'a> {
     }
 
     fn by_name(&mut self, search: &Search<'a>) -> Result<Matches<'a>> {
-        let districts = if search.lacks_districts() { ", and of its districts, some of which tax on this day, none is counted" } else { "" };
-        let message =
-            format!("The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name{districts}.", search.state_name());
+        let districts = if search.lacks_districts() {
+            ", and of its districts, some of which tax on this day, none is counted"
+        } else {
+            ""
+        };
+        let message = format!(
+            "The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name{districts}.",
+            search.state_name()
+        );
         self.notice("BOUNDARIES_NOT_PUBLISHED", message);
-        search.by_name(&self.location).ok_or_else(|| not_found(search, &self.location))
+        search
+            .by_name(&self.location)
+            .ok_or_else(|| not_found(search, &self.location))
     }
 
-    fn by_boundaries(&self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<Matches<'a>> {
+    fn by_boundaries(
+        &self,
+        search: &Search<'a>,
+        terms: &Terms<'_>,
+        field: &str,
+    ) -> Result<Matches<'a>> {
         if let Some(matches) = search.by_boundaries(&self.location) {
             return Ok(matches);
         }
         if self.location.is_unincorporated && search.in_boundaries(&self.location).is_some() {
             return Err(Problem::new(
                 Code::NotFound,
-                format!("every record of {} for the place is of a city: nothing of it is unincorporated", search.state_name()),
+                format!(
+                    "every record of {} for the place is of a city: nothing of it is unincorporated",
+                    search.state_name()
+                ),
             ));
         }
         let any = search.of_any_day(&self.location);
@@ -282,28 +405,52 @@ impl<'a> Found<'a> {
             return Err(not_found(search, &self.location));
         }
         let first = any.iter().map(|hit| hit.days().0).min().unwrap_or(0);
-        let last = any.iter().map(|hit| hit.days().1.unwrap_or(i32::MAX)).max().unwrap_or(i32::MAX);
-        let until = if last == i32::MAX { "on".to_owned() } else { format!("to {}", days::date(last)) };
-        let message =
-            format!("no boundary record of {} holds on {}; those of this place hold from {} {until}", search.state_name(), terms.date, days::date(first));
+        let last = any
+            .iter()
+            .map(|hit| hit.days().1.unwrap_or(i32::MAX))
+            .max()
+            .unwrap_or(i32::MAX);
+        let until = if last == i32::MAX {
+            "on".to_owned()
+        } else {
+            format!("to {}", days::date(last))
+        };
+        let message = format!(
+            "no boundary record of {} holds on {}; those of this place hold from {} {until}",
+            search.state_name(),
+            terms.date,
+            days::date(first)
+        );
         Err(uncovered_day(terms, field, message))
     }
 
-    /// Whether the rate of the place is not known, or which of several it has, where only counties tax.
+    /// Whether the rate of the place is not known, or which of several it has, where only counties
+    /// tax.
     fn lacks_county(&self, search: &Search<'_>) -> bool {
-        let is_unknown = |candidate: &Candidate<'_>| candidate.combined(Category::General.into()).is_err();
-        self.is_of_several_counties(search) || (search.method() == "counties" && self.candidates.iter().any(is_unknown))
+        let is_unknown =
+            |candidate: &Candidate<'_>| candidate.combined(Category::General.into()).is_err();
+        self.is_of_several_counties(search)
+            || (search.method() == "counties" && self.candidates.iter().any(is_unknown))
     }
 
     /// Whether the place may lie in counties of different rates, where only counties tax.
     fn is_of_several_counties(&self, search: &Search<'_>) -> bool {
-        let rates = || self.candidates.iter().map(|candidate| candidate.combined(Category::General.into()));
+        let rates = || {
+            self.candidates
+                .iter()
+                .map(|candidate| candidate.combined(Category::General.into()))
+        };
         search.method() == "counties" && rates().any(|rate| Some(rate) != rates().next())
     }
 
-    /// Puts in front what all counties of a ZIP code have alike: which of their rates the place has is not known.
+    /// Puts in front what all counties of a ZIP code have alike: which of their rates the place has
+    /// is not known.
     fn set_apart(&mut self, search: &Search<'a>) {
-        let rates = || self.candidates.iter().map(|candidate| candidate.known(Category::General.into()));
+        let rates = || {
+            self.candidates
+                .iter()
+                .map(|candidate| candidate.known(Category::General.into()))
+        };
         let (low, high) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
         let message = format!(
             "{} counties have a part of the ZIP code, at rates from {} to {} percent: the local rate is not known, and what each has is in `match.alternatives`. `county_fips` narrows.",
@@ -319,12 +466,30 @@ impl<'a> Found<'a> {
 
     /// Puts the candidates in order and says what they lack.
     fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
-        let is_without_state = |candidate: &Candidate<'_>| candidate.missing.iter().any(|code| code == search.state_code);
+        let is_without_state = |candidate: &Candidate<'_>| {
+            candidate
+                .missing
+                .iter()
+                .any(|code| code == search.state_code)
+        };
         if self.candidates.iter().any(is_without_state) {
-            return Err(uncovered_day(terms, field, format!("no rate of {} is published for {}", search.state_name(), terms.date)));
+            return Err(uncovered_day(
+                terms,
+                field,
+                format!(
+                    "no rate of {} is published for {}",
+                    search.state_name(),
+                    terms.date
+                ),
+            ));
         }
         let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
-        self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.known(terms.category.into())));
+        self.candidates.sort_by_key(|candidate| {
+            (
+                candidate.rank,
+                sign * candidate.known(terms.category.into()),
+            )
+        });
         if let Some(common) = self.common.take() {
             self.candidates.insert(0, common);
         } else if self.is_of_several_counties(search) && self.location.zip().is_some() {
@@ -335,9 +500,18 @@ impl<'a> Found<'a> {
                     "that of the city of the address or of the ZIP code, whose mail is brought outside of it too",
                     " `unincorporated` says that the place is outside of every city.",
                 ),
-                (true, 0) => ("that of the city itself, in the county that most of its ZIP codes are listed in", " A ZIP code or street address narrows."),
-                (true, 1) => ("that of the city itself", " A ZIP code or street address narrows."),
-                (true, _) => ("that of the county that most of the city's ZIP codes are listed in", " A ZIP code or street address narrows."),
+                (true, 0) => (
+                    "that of the city itself, in the county that most of its ZIP codes are listed in",
+                    " A ZIP code or street address narrows.",
+                ),
+                (true, 1) => (
+                    "that of the city itself",
+                    " A ZIP code or street address narrows.",
+                ),
+                (true, _) => (
+                    "that of the county that most of the city's ZIP codes are listed in",
+                    " A ZIP code or street address narrows.",
+                ),
                 (false, _) => ("the lowest", ""),
             };
             let message = format!(
@@ -346,9 +520,14 @@ impl<'a> Found<'a> {
             );
             self.notice("SEVERAL_RATES", message);
         }
-        let Some(first) = self.candidates.first() else { return Ok(()) };
+        let Some(first) = self.candidates.first() else {
+            return Ok(());
+        };
         let missing = first.missing.join(", ");
-        let of_food = search.rules_of_goods().food_drug_notice().filter(|_| terms.category == Category::FoodDrug);
+        let of_food = search
+            .rules_of_goods()
+            .food_drug_notice()
+            .filter(|_| terms.category == Category::FoodDrug);
         let unknown = first.combined(terms.category.into()).err();
         if !missing.is_empty() {
             self.notice(
@@ -368,7 +547,10 @@ impl<'a> Found<'a> {
                 ),
             );
         }
-        let is_origin_sourced = matches!(search.rules.columns.sourcing.get(search.rule), Some("origin" | "mixed"));
+        let is_origin_sourced = matches!(
+            search.rules.columns.sourcing.get(search.rule),
+            Some("origin" | "mixed")
+        );
         if is_origin_sourced && !search.is_interstate && !terms.is_at_origin {
             let message = format!(
                 "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place. A calculation whose `from` is a place takes that where the whole tax follows it.",
@@ -383,23 +565,54 @@ impl<'a> Found<'a> {
 /// Refuses a day before the one from which the state's rule is known.
 fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
     match search.rule_day() {
-        Some(first) if days::since_epoch(terms.date) < first => {
-            Err(uncovered_day(terms, field, format!("how {} taxes sales is known from {} on, not for {}", search.state_name(), days::date(first), terms.date)))
-        }
+        Some(first) if days::since_epoch(terms.date) < first => Err(uncovered_day(
+            terms,
+            field,
+            format!(
+                "how {} taxes sales is known from {} on, not for {}",
+                search.state_name(),
+                days::date(first),
+                terms.date
+            ),
+        )),
         _ => Ok(()),
     }
 }
 
 /// The problem of a day for which nothing is published.
 fn uncovered_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
-    let hint = if terms.is_date_given { "" } else { "; another day can be asked for" };
+    let hint = if terms.is_date_given {
+        ""
+    } else {
+        "; another day can be asked for"
+    };
     Problem::of_field(Code::CoverageUnavailable, field, format!("{message}{hint}"))
 }
 
 fn not_found(search: &Search<'_>, location: &Location) -> Problem {
-    let place = if location.address.zip.is_empty() { location.address.city.clone() } else { format!("ZIP code {}", location.address.zip) };
-    let county = location.county_fips.as_ref().map(|county| format!(" in county {county}")).unwrap_or_default();
-    let of_zip = search.zips.zip(location.zip_row).map(|(zips, row)| zips.states.at(row)).filter(|of_zip| *of_zip != location.state);
-    let mismatch = of_zip.map(|of_zip| format!(", which is in {of_zip}: leave out the state, or correct it")).unwrap_or_default();
-    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}{county}{mismatch}", location.state))
+    let place = if location.address.zip.is_empty() {
+        location.address.city.clone()
+    } else {
+        format!("ZIP code {}", location.address.zip)
+    };
+    let county = location
+        .county_fips
+        .as_ref()
+        .map(|county| format!(" in county {county}"))
+        .unwrap_or_default();
+    let of_zip = search
+        .zips
+        .zip(location.zip_row)
+        .map(|(zips, row)| zips.states.at(row))
+        .filter(|of_zip| *of_zip != location.state);
+    let mismatch = of_zip
+        .map(|of_zip| format!(", which is in {of_zip}: leave out the state, or correct it"))
+        .unwrap_or_default();
+    Problem::new(
+        Code::NotFound,
+        format!(
+            "no tax jurisdiction of {} is published for {place}{county}{mismatch}",
+            location.state
+        ),
+    )
 }

@@ -18,7 +18,10 @@ use pubdata_core::canonical::address::Address;
 use pubdata_core::canonical::state::usps;
 use pubdata_store::Manifest;
 
-const GENERAL: Goods = Goods { category: Category::General, price: None };
+const GENERAL: Goods = Goods {
+    category: Category::General,
+    price: None,
+};
 
 /// Rates of a ZIP code in millionths.
 #[derive(Debug)]
@@ -50,51 +53,96 @@ pub enum Unknown {
 /// # Errors
 /// The reason why they are not all known.
 pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknown> {
-    let zips = call.release.table::<Zips>().ok_or(Unknown::LocalRatesNotCovered)?;
+    let zips = call
+        .release
+        .table::<Zips>()
+        .ok_or(Unknown::LocalRatesNotCovered)?;
     let as_of = call.today();
     let state = usps(zips.states.at(row)).ok_or(Unknown::LocalRatesNotCovered)?;
     let is_interstate = false;
     let manifest = &call.release.manifest;
-    let search =
-        Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest));
+    let search = Search::new(call, state, days::since_epoch(as_of), is_interstate)
+        .filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest));
     let search = search.ok_or(Unknown::LocalRatesNotCovered)?;
     let whole = |matches: Option<Matches<'a>>| match matches {
         Some(matches) if matches.is_city_unlisted => Err(Unknown::CityNotListed),
         matches => matches.ok_or(Unknown::RateNotPublished),
     };
-    let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
-    let location = Location { address, state, zip_row: Some(row), county_fips: None, is_unincorporated: false, notices: Vec::new() };
+    let address = Address {
+        zip: zips.codes.at(row).to_owned(),
+        state: state.to_owned(),
+        ..Address::default()
+    };
+    let location = Location {
+        address,
+        state,
+        zip_row: Some(row),
+        county_fips: None,
+        is_unincorporated: false,
+        notices: Vec::new(),
+    };
     let sets = match search.method() {
-        "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
+        "no_tax" => vec![(
+            Jurisdictions {
+                has_state_tax: false,
+                ..Jurisdictions::state_only()
+            },
+            None,
+        )],
         _ if search.is_without_boundaries() => whole(search.by_name(&location))?.sets,
-        _ if search.has_local_rates() => match search.sets_of_zip(location.zip().ok_or(Unknown::RateNotPublished)?) {
-            sets if sets.is_empty() => {
-                let matches = whole(search.by_boundaries(&location))?;
-                [matches.sets, matches.around].concat()
+        _ if search.has_local_rates() => {
+            match search.sets_of_zip(location.zip().ok_or(Unknown::RateNotPublished)?) {
+                sets if sets.is_empty() => {
+                    let matches = whole(search.by_boundaries(&location))?;
+                    [matches.sets, matches.around].concat()
+                }
+                sets => sets,
             }
-            sets => sets,
-        },
+        }
         _ => vec![(Jurisdictions::state_only(), None)],
     };
-    let candidates: Vec<Candidate<'a>> = sets.iter().map(|(set, hit)| Candidate::of(&search, set, *hit)).collect();
-    let is_whole = |candidate: &Candidate<'_>| candidate.missing.is_empty() && candidate.combined(GENERAL).is_ok();
+    let candidates: Vec<Candidate<'a>> = sets
+        .iter()
+        .map(|(set, hit)| Candidate::of(&search, set, *hit))
+        .collect();
+    let is_whole = |candidate: &Candidate<'_>| {
+        candidate.missing.is_empty() && candidate.combined(GENERAL).is_ok()
+    };
     let rates = || candidates.iter().map(|candidate| candidate.known(GENERAL));
-    let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole)).ok_or(Unknown::RateNotPublished)?;
+    let (min, max) = rates()
+        .min()
+        .zip(rates().max())
+        .filter(|_| candidates.iter().all(is_whole))
+        .ok_or(Unknown::RateNotPublished)?;
     let coverage = coverage_of_day(&search, manifest);
-    Ok(Range { min, max, as_of, coverage, search, candidates })
+    Ok(Range {
+        min,
+        max,
+        as_of,
+        coverage,
+        search,
+        candidates,
+    })
 }
 
 impl<'a> Range<'a> {
-    /// The records that the range was made from: the state's, and for the lowest and highest rate the boundary's and each rate's.
+    /// The records that the range was made from: the state's, and for the lowest and highest rate
+    /// the boundary's and each rate's.
     pub fn provenance(&self, manifest: &'a Manifest) -> Vec<Provenance<'a>> {
         let mut records = vec![self.search.rules.provenance.of(manifest, self.search.rule)];
-        let [first, last] = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.known(GENERAL) == rate));
+        let [first, last] = [self.min, self.max].map(|rate| {
+            self.candidates
+                .iter()
+                .find(|candidate| candidate.known(GENERAL) == rate)
+        });
         let last = last.filter(|_| self.min != self.max);
         let mut known = Vec::new();
         for candidate in first.into_iter().chain(last) {
             records.extend(candidate.hit.map(|hit| hit.provenance(manifest)));
             for component in &candidate.components {
-                let record_id = component.row.map(|(rates, row)| rates.provenance.record_id(row));
+                let record_id = component
+                    .row
+                    .map(|(rates, row)| rates.provenance.record_id(row));
                 if !known.contains(&record_id) {
                     known.push(record_id);
                     records.extend(component.provenance(manifest));

@@ -32,7 +32,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// The address on one line, instead of `street`, `city`, `state` and `zip`; cannot be combined with them.
+        /// The address on one line, instead of `street`, `city`, `state` and `zip`; cannot be
+        /// combined with them.
         address: Option<&'a str> = Kind::Text { min: 5, max: 200 },
         /// House number and street.
         street: Option<&'a str> = Kind::Text { min: 1, max: 120 },
@@ -51,7 +52,8 @@ query! {
         unincorporated: Option<bool> = Kind::Flag,
         /// Day of the sale; today (UTC) when absent.
         date: Option<Date> = Kind::Date,
-        /// State that the sale comes from, by postal code or name; from within the state when absent. Another text is refused.
+        /// State that the sale comes from, by postal code or name; from within the state when
+        /// absent. Another text is refused.
         origin_state: Option<&'a str> = Kind::State,
         /// What is bought; general goods when absent. `food_drug` has the rate of groceries.
         category: Option<&'a str> = Kind::Word(CATEGORIES),
@@ -62,11 +64,31 @@ query! {
 /// Answers `GET /v1/tax/rate`.
 ///
 /// # Errors
-/// `missing_parameter`, when the place has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or no
-/// record holds on the date; `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data.
+/// `missing_parameter`, when the place has neither a ZIP code nor city and state;
+/// `invalid_parameter`, when something is malformed or no record holds on the date; `not_found`,
+/// when the place is not known; `coverage_unavailable`, when the release has no tax data.
 pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let Parameters { address, street, city, state, zip, county_fips, unincorporated, date, origin_state, category } = Parameters::of(call)?;
-    let asked = Asked { address, street, city, state, zip, county_fips, is_unincorporated: unincorporated == Some(true) };
+    let Parameters {
+        address,
+        street,
+        city,
+        state,
+        zip,
+        county_fips,
+        unincorporated,
+        date,
+        origin_state,
+        category,
+    } = Parameters::of(call)?;
+    let asked = Asked {
+        address,
+        street,
+        city,
+        state,
+        zip,
+        county_fips,
+        is_unincorporated: unincorporated == Some(true),
+    };
     let location = Location::of(call.release.table::<Zips>(), asked, "")?;
     let terms = Terms {
         date: date.unwrap_or(call.today()),
@@ -86,22 +108,37 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// # Errors
 /// `invalid_parameter`, when there is no such state.
 pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>> {
-    let unknown = |text: &str| Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: {}", not_a_state(text)));
-    text.map(|text| usps(text).ok_or_else(|| unknown(text))).transpose()
+    let unknown = |text: &str| {
+        Problem::of_field(
+            Code::InvalidParameter,
+            field,
+            format!("`{field}`: {}", not_a_state(text)),
+        )
+    };
+    text.map(|text| usps(text).ok_or_else(|| unknown(text)))
+        .transpose()
 }
 
 /// What `meta` says of rates that were found.
 pub fn describe(found: &Found<'_>) -> Meta {
     let scope = match found.coverage {
         "full" => format!("sales tax of {}: state and local", found.location.state),
-        "partial" => format!("sales tax of {}: state and local, as far as the notices say", found.location.state),
+        "partial" => format!(
+            "sales tax of {}: state and local, as far as the notices say",
+            found.location.state
+        ),
         "state_only" => format!("sales tax of {}: the state's own", found.location.state),
         _ => format!("sales tax of {}: no rates", found.location.state),
     };
     Meta {
-        datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(),
+        datasets: [STATES, TAXABILITY, RATES, BOUNDARIES]
+            .map(Into::into)
+            .into(),
         notices: found.notices.clone(),
-        coverage: Some(Coverage { scope, ..Coverage::default() }),
+        coverage: Some(Coverage {
+            scope,
+            ..Coverage::default()
+        }),
         ..Meta::default()
     }
 }

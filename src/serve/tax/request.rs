@@ -23,7 +23,16 @@ const FINE: u8 = 6;
 pub const ONE: i64 = 1_000_000;
 
 /// What a line may be: the categories of goods, and what the caller knows to be exempt.
-const LINE_CATEGORIES: [&str; 8] = ["general", "food_drug", "grocery", "prepared_food", "prescription_drug", "otc_drug", "clothing", EXEMPT];
+const LINE_CATEGORIES: [&str; 8] = [
+    "general",
+    "food_drug",
+    "grocery",
+    "prepared_food",
+    "prescription_drug",
+    "otc_drug",
+    "clothing",
+    EXEMPT,
+];
 pub const EXEMPT: &str = "exempt";
 const ROUNDINGS: [&str; 2] = ["line", "invoice"];
 const EXEMPTIONS: [&str; 4] = ["none", "resale", "government", "nonprofit"];
@@ -34,13 +43,15 @@ request! {
         /// Place that the sale goes to.
         #[schemars(with = "Place<'_, TaxAddress>")]
         to: Location,
-        /// Place that the sale comes from: an address, or the state alone. It decides the rates if the state taxes sales at their origin.
+        /// Place that the sale comes from: an address, or the state alone. It decides the rates if
+        /// the state taxes sales at their origin.
         #[schemars(default, with = "Place<'_, TaxAddress>")]
         from: Option<Origin>,
         /// Day of the sale; today (UTC) when absent.
         #[schemars(extend("format" = "date"))]
         date: Option<String>,
-        /// Amount of the sale in US dollars, at most two decimals; negative for a refund. One of `amount`, `line_items` is required.
+        /// Amount of the sale in US dollars, at most two decimals; negative for a refund. One of
+        /// `amount`, `line_items` is required.
         // Cents.
         #[schemars(with = "Option<f64>", range(min = -MAX_AMOUNT, max = MAX_AMOUNT))]
         amount: Option<i64>,
@@ -59,7 +70,8 @@ request! {
         /// True if prices and shipping already include the tax.
         #[schemars(extend("default" = false))]
         prices_include_tax: Option<bool>,
-        /// Exemption that the buyer claims; any but `none` makes the goods exempt. The claim is not verified.
+        /// Exemption that the buyer claims; any but `none` makes the goods exempt. The claim is not
+        /// verified.
         #[schemars(extend("enum" = EXEMPTIONS, "default" = EXEMPTIONS[0]))]
         exemption: Option<&'static str>,
     }
@@ -78,7 +90,8 @@ request! {
         // Millionths.
         #[schemars(with = "f64", range(min = -MAX_AMOUNT, max = MAX_AMOUNT))]
         unit_price: i64,
-        /// Discount on the line in US dollars; it has the sign of the line and is at most its amount.
+        /// Discount on the line in US dollars; it has the sign of the line and is at most its
+        /// amount.
         // Cents.
         #[schemars(with = "Option<f64>", extend("default" = 0))]
         discount: Option<i64>,
@@ -95,15 +108,19 @@ impl TaxCalculationRequest {
     /// Reads the body, and finds the states of its places.
     ///
     /// # Errors
-    /// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or `invalid_parameter`, naming the field, also when a discount is
-    /// more than its line; `not_found`, when a place is not known.
+    /// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or
+    /// `invalid_parameter`, naming the field, also when a discount is more than its line;
+    /// `not_found`, when a place is not known.
     pub fn read(call: &Call<'_>) -> Result<Self> {
         let body = Fields::of_body(call.body, Self::FIELDS)?;
-        let to = Place::<TaxAddress>::of_field(&body, Self::to)?.ok_or_else(|| body.missing(Self::to))?;
+        let to = Place::<TaxAddress>::of_field(&body, Self::to)?
+            .ok_or_else(|| body.missing(Self::to))?;
         let from = Place::of_field(&body, Self::from)?;
         let exemption = body.word(Self::exemption, &EXEMPTIONS)?;
         let (amount, line_items) = match (body.has(Self::amount), body.has(Self::line_items)) {
-            (true, true) => return Err(body.wrong(Self::amount, "give `amount` or `line_items`, not both")),
+            (true, true) => {
+                return Err(body.wrong(Self::amount, "give `amount` or `line_items`, not both"));
+            }
             (false, false) => return Err(body.missing_either(Self::line_items, Self::amount)),
             (true, false) => (body.decimal(Self::amount, 2, MAX_AMOUNT)?, None),
             (false, true) => (None, SaleItem::read_all(&body)?),
@@ -126,25 +143,46 @@ impl TaxCalculationRequest {
 impl SaleItem {
     fn read_all(body: &Fields<'_>) -> Result<Option<Vec<Self>>> {
         let name = TaxCalculationRequest::line_items;
-        let too_many = |count: usize| body.wrong(name, &format!("expected at most {MAX_LINES} lines, got {count}"));
-        let Some(values) = body.list(name, MAX_LINES, too_many)? else { return Ok(None) };
-        values.into_iter().enumerate().map(|(index, value)| Self::read(&body.item(name, index, value, Self::FIELDS)?)).collect::<Result<_>>().map(Some)
+        let too_many = |count: usize| {
+            body.wrong(
+                name,
+                &format!("expected at most {MAX_LINES} lines, got {count}"),
+            )
+        };
+        let Some(values) = body.list(name, MAX_LINES, too_many)? else {
+            return Ok(None);
+        };
+        values
+            .into_iter()
+            .enumerate()
+            .map(|(index, value)| Self::read(&body.item(name, index, value, Self::FIELDS)?))
+            .collect::<Result<_>>()
+            .map(Some)
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self> {
         let quantity = fields.decimal(Self::quantity, FINE, MAX_QUANTITY)?;
         if quantity.is_some_and(|quantity| quantity < 0) {
-            return Err(fields.wrong(Self::quantity, "a quantity is not negative; a refund has a negative unit price"));
+            return Err(fields.wrong(
+                Self::quantity,
+                "a quantity is not negative; a refund has a negative unit price",
+            ));
         }
-        let unit_price = fields.decimal(Self::unit_price, FINE, MAX_AMOUNT)?.ok_or_else(|| fields.missing(Self::unit_price))?;
+        let unit_price = fields
+            .decimal(Self::unit_price, FINE, MAX_AMOUNT)?
+            .ok_or_else(|| fields.missing(Self::unit_price))?;
         let discount = fields.decimal(Self::discount, 2, MAX_AMOUNT)?;
         let (extended, off) = (extended(quantity, unit_price), discount.unwrap_or(0));
         if extended.abs() > MAX_LINE {
             return Err(fields.wrong(Self::unit_price, "the line is too large"));
         }
-        let is_within = off == 0 || (off.signum() == extended.signum() && off.abs() <= extended.abs());
+        let is_within =
+            off == 0 || (off.signum() == extended.signum() && off.abs() <= extended.abs());
         if !is_within {
-            return Err(fields.wrong(Self::discount, "a discount takes off at most the line, and has its sign"));
+            return Err(fields.wrong(
+                Self::discount,
+                "a discount takes off at most the line, and has its sign",
+            ));
         }
         Ok(Self {
             quantity,
@@ -164,7 +202,10 @@ impl SaleItem {
 
 fn extended(quantity: Option<i64>, unit_price: i64) -> i64 {
     // Both have six decimals, cents have two.
-    rounded(i128::from(quantity.unwrap_or(ONE)) * i128::from(unit_price), 10i128.pow(2 * u32::from(FINE) - 2))
+    rounded(
+        i128::from(quantity.unwrap_or(ONE)) * i128::from(unit_price),
+        10i128.pow(2 * u32::from(FINE) - 2),
+    )
 }
 
 /// Where a sale comes from.
@@ -177,17 +218,26 @@ pub enum Origin {
 impl Origin {
     fn read(call: &Call<'_>, place: &Place<'_, TaxAddress>) -> Result<Self> {
         let others = [TaxAddress::zip, TaxAddress::address, TaxAddress::city];
-        let names_only_state = |fields: &&Fields<'_>| fields.has(TaxAddress::state) && !others.iter().any(|field| fields.has(field));
+        let names_only_state = |fields: &&Fields<'_>| {
+            fields.has(TaxAddress::state) && !others.iter().any(|field| fields.has(field))
+        };
         let parts = match place {
             Place::Line(_) => None,
             Place::Parts(InParts { fields, .. }) => Some(fields),
         };
         if let Some(fields) = parts.filter(names_only_state) {
             let state = fields.text(TaxAddress::state, MAX_TEXT)?;
-            let state = origin_of(state.as_deref(), &format!("{}{}", fields.place(), TaxAddress::state))?;
-            return state.map(Self::State).ok_or_else(|| fields.missing(TaxAddress::state));
+            let state = origin_of(
+                state.as_deref(),
+                &format!("{}{}", fields.place(), TaxAddress::state),
+            )?;
+            return state
+                .map(Self::State)
+                .ok_or_else(|| fields.missing(TaxAddress::state));
         }
-        place.locate(call).map(|location| Self::Place(Box::new(location)))
+        place
+            .locate(call)
+            .map(|location| Self::Place(Box::new(location)))
     }
 
     pub fn state(&self) -> &'static str {

@@ -1,4 +1,5 @@
-//! The tax of a sale at a place: what each line and the delivery bear, and which of it is not known.
+//! The tax of a sale at a place: what each line and the delivery bear, and which of it is not
+//! known.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +32,9 @@ impl<'a> Bearing<'a> {
     }
 
     fn is_taxed(&self) -> bool {
-        self.rates.iter().any(|rate| rate.is_ok_and(|rate| rate != 0))
+        self.rates
+            .iter()
+            .any(|rate| rate.is_ok_and(|rate| rate != 0))
     }
 
     fn is_known(&self) -> bool {
@@ -64,7 +67,8 @@ pub struct Outcome<'a> {
     pub items: Vec<Item>,
     pub taxed: Vec<Taxed>,
     pub delivery: Delivery,
-    /// What the known tax is if the delivery is not taxed, and if it is; none where it is known which.
+    /// What the known tax is if the delivery is not taxed, and if it is; none where it is known
+    /// which.
     pub sums: Option<[i64; 2]>,
     pub rules: Vec<Rule<'a>>,
     /// Up to how many cents of an item local taxes are.
@@ -75,17 +79,33 @@ impl<'a> Outcome<'a> {
     /// Computes the tax.
     ///
     /// # Errors
-    /// `invalid_parameter`, when the prices of an invoice include more different rates than can be taken apart at once.
+    /// `invalid_parameter`, when the prices of an invoice include more different rates than can be
+    /// taken apart at once.
     pub fn of(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
-        let mut sale = Builder { candidate, invoice, classes: Vec::new(), rules: Vec::new(), cap: None, pieces: Vec::new() };
+        let mut sale = Builder {
+            candidate,
+            invoice,
+            classes: Vec::new(),
+            rules: Vec::new(),
+            cap: None,
+            pieces: Vec::new(),
+        };
         let lines: Vec<Item> = invoice.lines.iter().map(|line| sale.line(line)).collect();
         let (shipping, delivery) = sale.delivery(&lines);
         let sums = (delivery.basis == Basis::Unknown && invoice.shipping != 0).then(|| {
             let goods = sale.delivered(&lines);
             let settled = |rates: &dyn Fn(usize, Known<'a>) -> Known<'a>| {
                 let bearing = shipping.as_ref().unwrap_or(&goods);
-                let rates = bearing.rates.iter().enumerate().map(|(part, rate)| rates(part, *rate)).collect();
-                Bearing { category: goods.category, rates }
+                let rates = bearing
+                    .rates
+                    .iter()
+                    .enumerate()
+                    .map(|(part, rate)| rates(part, *rate))
+                    .collect();
+                Bearing {
+                    category: goods.category,
+                    rates,
+                }
             };
             let untaxed = settled(&|_, rate| Ok(rate.unwrap_or(0)));
             let taxed = settled(&|part, rate| rate.or_else(|_| goods.rates[part]));
@@ -98,16 +118,44 @@ impl<'a> Outcome<'a> {
         let items = sale.items(&lines, class);
         let rates: Vec<Vec<i64>> = sale.classes.iter().map(Bearing::known).collect();
         let different: BTreeSet<i64> = rates.iter().map(|rates| rates.iter().sum()).collect();
-        if invoice.prices_include_tax && invoice.rounding == Rounding::Invoice && different.len() > MOST_RATES {
+        if invoice.prices_include_tax
+            && invoice.rounding == Rounding::Invoice
+            && different.len() > MOST_RATES
+        {
             let message = "prices that include the tax at more than three different rates are taken apart line by line: `rounding` must be `line`";
-            return Err(Problem::of_field(Code::InvalidParameter, "rounding", message));
+            return Err(Problem::of_field(
+                Code::InvalidParameter,
+                "rounding",
+                message,
+            ));
         }
-        let is_local: Vec<bool> = candidate.components.iter().map(|component| component.class != TaxClass::State).collect();
+        let is_local: Vec<bool> = candidate
+            .components
+            .iter()
+            .map(|component| component.class != TaxClass::State)
+            .collect();
         let (rounding, prices_include_tax) = (invoice.rounding, invoice.prices_include_tax);
-        let taxes = |items: &[Item]| calculate(&Sale { classes: &rates, is_local: &is_local, items, rounding, prices_include_tax });
+        let taxes = |items: &[Item]| {
+            calculate(&Sale {
+                classes: &rates,
+                is_local: &is_local,
+                items,
+                rounding,
+                prices_include_tax,
+            })
+        };
         let taxed = taxes(&items);
-        let sums = sums.map(|sums| sums.map(|items| taxes(&items).iter().map(|taxed| taxed.tax).sum()));
-        Ok(Self { classes: sale.classes, items, taxed, delivery, sums, rules: sale.rules, cap: sale.cap })
+        let sums =
+            sums.map(|sums| sums.map(|items| taxes(&items).iter().map(|taxed| taxed.tax).sum()));
+        Ok(Self {
+            classes: sale.classes,
+            items,
+            taxed,
+            delivery,
+            sums,
+            rules: sale.rules,
+            cap: sale.cap,
+        })
     }
 
     /// The tax as far as it is known, in cents.
@@ -157,26 +205,58 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn items(&self, lines: &[Item], class: Option<usize>) -> Vec<Item> {
-        lines.iter().copied().chain([Item { amount: self.invoice.shipping, class, local: None }]).collect()
+        lines
+            .iter()
+            .copied()
+            .chain([Item {
+                amount: self.invoice.shipping,
+                class,
+                local: None,
+            }])
+            .collect()
     }
 
     fn bearing(&mut self, goods: Goods) -> Bearing<'a> {
-        let rated: Vec<_> = self.candidate.components.iter().map(|component| component.rate(goods)).collect();
-        self.rules.extend(rated.iter().filter_map(|rated| rated.rule));
-        Bearing { category: goods.category, rates: rated.iter().map(|rated| rated.rate).collect() }
+        let rated: Vec<_> = self
+            .candidate
+            .components
+            .iter()
+            .map(|component| component.rate(goods))
+            .collect();
+        self.rules
+            .extend(rated.iter().filter_map(|rated| rated.rule));
+        Bearing {
+            category: goods.category,
+            rates: rated.iter().map(|rated| rated.rate).collect(),
+        }
     }
 
     /// A line as an item: what of it the tax is on, and what it bears.
     fn line(&mut self, line: &Line) -> Item {
-        let Some(category) = line.category else { return Item { amount: line.amount, class: None, local: None } };
+        let Some(category) = line.category else {
+            return Item {
+                amount: line.amount,
+                class: None,
+                local: None,
+            };
+        };
         let price = line.price(self.invoice.prices_include_tax);
         let mut bearing = self.bearing(Goods { category, price });
-        // The state's rule says what of an item is taxed; a local tax is on the same only where its rule says so.
-        let rule_of = |level: Level| self.candidate.components.first().and_then(|component| component.rules.rule(category.class(), level));
+        // The state's rule says what of an item is taxed; a local tax is on the same only where its
+        // rule says so.
+        let rule_of = |level: Level| {
+            self.candidate
+                .components
+                .first()
+                .and_then(|component| component.rules.rule(category.class(), level))
+        };
         let state = rule_of(Level::State);
-        let base = state.zip(price).map_or(line.amount.abs(), |(rule, price)| rule.base(price));
+        let base = state
+            .zip(price)
+            .map_or(line.amount.abs(), |(rule, price)| rule.base(price));
         let cap = rule_of(Level::Local).and_then(|rule| rule.cap());
-        let is_other = rule_of(Level::Local).and_then(|rule| rule.threshold()) != state.and_then(|rule| rule.threshold());
+        let is_other = rule_of(Level::Local).and_then(|rule| rule.threshold())
+            != state.and_then(|rule| rule.threshold());
         // An amount without lines may be of one item or of many.
         let item = price.filter(|_| self.invoice.has_lines);
         let is_above = cap.is_some_and(|cap| item.is_none() && line.amount.abs() > cap);
@@ -186,33 +266,59 @@ impl<'a> Builder<'_, 'a> {
         if let Some(cap) = cap {
             self.cap = Some(cap);
             // What is not told by items may be of pieces of any price up to it.
-            self.pieces.extend(item.map_or([0, line.amount.abs()], |price| [price.of_piece(); 2]));
+            self.pieces
+                .extend(item.map_or([0, line.amount.abs()], |price| [price.of_piece(); 2]));
         }
         let sign = line.amount.signum();
-        let local = cap.zip(item).map(|(cap, price)| price.up_to(cap)).filter(|local| *local < base).map(|local| local * sign);
-        Item { amount: base * sign, class: Some(self.class(bearing)), local }
+        let local = cap
+            .zip(item)
+            .map(|(cap, price)| price.up_to(cap))
+            .filter(|local| *local < base)
+            .map(|local| local * sign);
+        Item {
+            amount: base * sign,
+            class: Some(self.class(bearing)),
+            local,
+        }
     }
 
     /// Puts a rate in place of the local ones that are known and not zero.
     fn set_local(&self, bearing: &mut Bearing<'a>, rate: Known<'a>) {
-        let local = self.candidate.components.iter().zip(&mut bearing.rates).filter(|(component, _)| component.class != TaxClass::State);
-        local.filter(|(_, own)| own.is_ok_and(|own| own != 0)).for_each(|(_, own)| *own = rate);
+        let local = self
+            .candidate
+            .components
+            .iter()
+            .zip(&mut bearing.rates)
+            .filter(|(component, _)| component.class != TaxClass::State);
+        local
+            .filter(|(_, own)| own.is_ok_and(|own| own != 0))
+            .for_each(|(_, own)| *own = rate);
     }
 
-    /// What the delivery bears, where the state taxes it: what the taxed goods bear, where they bear all the same.
+    /// What the delivery bears, where the state taxes it: what the taxed goods bear, where they
+    /// bear all the same.
     fn delivered(&mut self, lines: &[Item]) -> Bearing<'a> {
-        let taxed = lines.iter().filter(|item| item.amount != 0).filter_map(|item| item.class).filter(|class| self.classes[*class].is_taxed());
+        let taxed = lines
+            .iter()
+            .filter(|item| item.amount != 0)
+            .filter_map(|item| item.class)
+            .filter(|class| self.classes[*class].is_taxed());
         let classes: BTreeSet<usize> = taxed.collect();
         let mut bearing = match classes.into_iter().collect::<Vec<_>>().as_slice() {
             [class] => self.classes[*class].clone(),
             _ => self.bearing(Category::General.into()),
         };
-        // The charge is a part of the price of what it delivers, of which local taxes stop at the cap.
+        // The charge is a part of the price of what it delivers, of which local taxes stop at the
+        // cap.
         if let Some(cap) = self.cap {
             let is_reached = |piece: &i64| *piece >= cap;
             if !self.pieces.is_empty() && self.pieces.iter().all(is_reached) {
                 self.set_local(&mut bearing, Ok(0));
-            } else if self.pieces.iter().any(|piece| piece + self.invoice.shipping.abs() > cap) {
+            } else if self
+                .pieces
+                .iter()
+                .any(|piece| piece + self.invoice.shipping.abs() > cap)
+            {
                 self.set_local(&mut bearing, Err("depends_on_price"));
             }
         }
@@ -220,26 +326,55 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn delivery(&mut self, lines: &[Item]) -> (Option<Bearing<'a>>, Delivery) {
-        let untaxed = |basis| (None, Delivery { is_taxed: Some(false), basis });
+        let untaxed = |basis| {
+            (
+                None,
+                Delivery {
+                    is_taxed: Some(false),
+                    basis,
+                },
+            )
+        };
         if self.invoice.is_exempt {
             return untaxed(Basis::Request);
         }
         let goods = self.delivered(lines);
         match self.invoice.shipping_taxable {
-            Some(true) => return (Some(goods), Delivery { is_taxed: Some(true), basis: Basis::Request }),
+            Some(true) => {
+                return (
+                    Some(goods),
+                    Delivery {
+                        is_taxed: Some(true),
+                        basis: Basis::Request,
+                    },
+                );
+            }
             Some(false) => return untaxed(Basis::Request),
             None => {}
         }
         // What states tax is the delivery of goods that are taxed.
-        let sold = || lines.iter().filter(|item| item.amount != 0).filter_map(|item| item.class).map(|class| &self.classes[class]);
+        let sold = || {
+            lines
+                .iter()
+                .filter(|item| item.amount != 0)
+                .filter_map(|item| item.class)
+                .map(|class| &self.classes[class])
+        };
         let is_any_taxed = sold().any(Bearing::is_taxed);
         if !is_any_taxed && sold().all(Bearing::is_known) {
             return untaxed(Basis::State);
         }
-        let state = self.candidate.components.first().and_then(|component| component.rules.rule(SHIPPING, Level::State));
+        let state = self
+            .candidate
+            .components
+            .first()
+            .and_then(|component| component.rules.rule(SHIPPING, Level::State));
         let mut rates = Vec::new();
         for (component, rate) in self.candidate.components.iter().zip(&goods.rates) {
-            let own = (component.class != TaxClass::State).then(|| component.rules.rule(SHIPPING, Level::Local)).flatten().or(state);
+            let own = (component.class != TaxClass::State)
+                .then(|| component.rules.rule(SHIPPING, Level::Local))
+                .flatten()
+                .or(state);
             self.rules.extend(own);
             rates.push(match own.map(|rule| (rule.taxable(), rule.null_reason())) {
                 Some((Some("no"), _)) => Ok(0),
@@ -249,13 +384,37 @@ impl<'a> Builder<'_, 'a> {
                 None => Err(NO_RULE),
             });
         }
-        let is_settled = rates.iter().zip(&goods.rates).all(|(rate, of_goods)| rate.is_ok() || (is_any_taxed && rate == of_goods));
-        let bearing = Bearing { category: goods.category, rates };
+        let is_settled = rates
+            .iter()
+            .zip(&goods.rates)
+            .all(|(rate, of_goods)| rate.is_ok() || (is_any_taxed && rate == of_goods));
+        let bearing = Bearing {
+            category: goods.category,
+            rates,
+        };
         match (is_settled, bearing.is_taxed()) {
-            (true, true) => (Some(bearing), Delivery { is_taxed: Some(true), basis: Basis::State }),
+            (true, true) => (
+                Some(bearing),
+                Delivery {
+                    is_taxed: Some(true),
+                    basis: Basis::State,
+                },
+            ),
             (true, false) if bearing.is_known() => untaxed(Basis::State),
-            (true, false) => (Some(bearing), Delivery { is_taxed: None, basis: Basis::State }),
-            (false, _) => (Some(bearing), Delivery { is_taxed: None, basis: Basis::Unknown }),
+            (true, false) => (
+                Some(bearing),
+                Delivery {
+                    is_taxed: None,
+                    basis: Basis::State,
+                },
+            ),
+            (false, _) => (
+                Some(bearing),
+                Delivery {
+                    is_taxed: None,
+                    basis: Basis::Unknown,
+                },
+            ),
         }
     }
 }

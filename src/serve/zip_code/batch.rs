@@ -45,14 +45,25 @@ request! {
 impl ZipBatchRequest {
     fn read(body: &[u8]) -> Result<Self> {
         let body = Body::read(body, Self::FIELDS)?;
-        let request = Self { zips: required(Self::zips, body.texts(Self::zips)?)?, fields: body.texts(Self::fields)? };
+        let request = Self {
+            zips: required(Self::zips, body.texts(Self::zips)?)?,
+            fields: body.texts(Self::fields)?,
+        };
         if let Some(fields) = &request.fields {
             body.positions(Self::fields, fields, &FIELDS)?;
         }
         match request.zips.len() {
-            0 => Err(Problem::of_field(Code::InvalidParameter, Self::zips, "`zips` is empty")),
+            0 => Err(Problem::of_field(
+                Code::InvalidParameter,
+                Self::zips,
+                "`zips` is empty",
+            )),
             1..=MAX_ITEMS => Ok(request),
-            count => Err(Problem::of_field(Code::BatchTooLarge, Self::zips, format!("`zips` has {count} items, at most {MAX_ITEMS} are answered at once"))),
+            count => Err(Problem::of_field(
+                Code::BatchTooLarge,
+                Self::zips,
+                format!("`zips` has {count} items, at most {MAX_ITEMS} are answered at once"),
+            )),
         }
     }
 }
@@ -65,18 +76,39 @@ struct ZipBatch<'a>(Vec<BatchItem<'a, Asked<'a>, Zip<'a>>>);
 #[schemars(inline)]
 struct Asked<'a>(&'a str);
 
-/// Answers `POST /v1/zip/batch`: each code in the order asked, and of one that is not known the problem.
+/// Answers `POST /v1/zip/batch`: each code in the order asked, and of one that is not known the
+/// problem.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
-    let ZipBatchRequest { zips: codes, fields } = ZipBatchRequest::read(call.body)?;
+    let ZipBatchRequest {
+        zips: codes,
+        fields,
+    } = ZipBatchRequest::read(call.body)?;
     call.charge(codes.len())?;
-    let chosen = Chosen::of(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>()).as_deref());
-    let outcomes: Vec<Result<Record<'_>>> = codes.iter().map(|code| find(call, zips, code)).collect();
-    let items = codes.iter().zip(&outcomes).enumerate().map(|(index, (code, outcome))| {
-        let mut of_item = Meta::default();
-        outcome.iter().for_each(|record| record.note(&mut of_item, &chosen));
-        BatchItem::of(call, (index, Asked(code)), outcome.as_ref().map(|record| record.shown(&chosen)), of_item.notices)
-    });
+    let chosen = Chosen::of(
+        fields
+            .as_ref()
+            .map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>())
+            .as_deref(),
+    );
+    let outcomes: Vec<Result<Record<'_>>> =
+        codes.iter().map(|code| find(call, zips, code)).collect();
+    let items = codes
+        .iter()
+        .zip(&outcomes)
+        .enumerate()
+        .map(|(index, (code, outcome))| {
+            let mut of_item = Meta::default();
+            outcome
+                .iter()
+                .for_each(|record| record.note(&mut of_item, &chosen));
+            BatchItem::of(
+                call,
+                (index, Asked(code)),
+                outcome.as_ref().map(|record| record.shown(&chosen)),
+                of_item.notices,
+            )
+        });
     json.value(&ZipBatch(items.collect()));
     Ok(describe(zips, &chosen))
 }

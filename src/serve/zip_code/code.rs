@@ -15,18 +15,32 @@ pub const COUNTIES: &str = "zip.county";
 /// # Errors
 /// `coverage_unavailable`, when it has none.
 pub fn published<'a>(call: &Call<'a>) -> Result<&'a Zips> {
-    call.release.table::<Zips>().ok_or_else(|| not_published(ZIPS))
+    call.release
+        .table::<Zips>()
+        .ok_or_else(|| not_published(ZIPS))
 }
 
 /// Finds a ZIP code as asked.
 ///
 /// # Errors
-/// `invalid_parameter`, when it is not five digits, or nine; `not_found`, when there is no such code.
+/// `invalid_parameter`, when it is not five digits, or nine; `not_found`, when there is no such
+/// code.
 pub fn find<'a>(call: &'a Call<'a>, zips: &'a Zips, input: &'a str) -> Result<Record<'a>> {
-    let (code, _) = zip_of(input).filter(|_| input.len() != 9).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "zip", wrong_zip(input)))?;
+    let (code, _) = zip_of(input)
+        .filter(|_| input.len() != 9)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "zip", wrong_zip(input)))?;
     match zips.find(&code) {
-        Some(row) => Ok(Record { call, zips, row, input }),
-        None => Err(Problem::of_field(Code::NotFound, "zip", format!("ZIP Code {code} was not found"))),
+        Some(row) => Ok(Record {
+            call,
+            zips,
+            row,
+            input,
+        }),
+        None => Err(Problem::of_field(
+            Code::NotFound,
+            "zip",
+            format!("ZIP Code {code} was not found"),
+        )),
     }
 }
 
@@ -38,7 +52,14 @@ pub fn describe(zips: &Zips, chosen: &Chosen) -> Meta {
     if chosen.has("sales_tax") {
         datasets.extend(["tax.state", "tax.rate", "tax.boundary"]);
     }
-    Meta { datasets: datasets.into_iter().map(Into::into).collect(), coverage: Some(Coverage { scope: scope(zips), ..Coverage::default() }), ..Meta::default() }
+    Meta {
+        datasets: datasets.into_iter().map(Into::into).collect(),
+        coverage: Some(Coverage {
+            scope: scope(zips),
+            ..Coverage::default()
+        }),
+        ..Meta::default()
+    }
 }
 
 pub fn scope(zips: &Zips) -> String {

@@ -16,7 +16,10 @@ use pubdata_core::error::Result;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
-    tag: Tag { name: "ZIP codes", description: "ZIP codes with their places, counties, tabulation area, people and range of sales tax." },
+    tag: Tag {
+        name: "ZIP codes",
+        description: "ZIP codes with their places, counties, tabulation area, people and range of sales tax.",
+    },
     load: |reader, _, _| load(reader).boxed(),
     endpoints: &[lookup::ENDPOINT, batch::ENDPOINT, nearby::ENDPOINT],
     placeholders: &[Placeholder {

@@ -1,4 +1,5 @@
-//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between points, whatever area is around them.
+//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between
+//! points, whatever area is around them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,37 +52,80 @@ type Near = (u32, usize);
 /// Answers `GET /v1/zip/{zip}/nearby`.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code is malformed; `not_found`, when there is no such code or it has no coordinates; `invalid_cursor`;
-/// `coverage_unavailable`, when the release has no ZIP codes.
+/// `invalid_parameter`, when the code is malformed; `not_found`, when there is no such code or it
+/// has no coordinates; `invalid_cursor`; `coverage_unavailable`, when the release has no ZIP codes.
 pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (zips, query) = (published(call)?, Parameters::of(call)?);
     let center = find(call, zips, call.path_value("zip"))?.row;
     let place = zips.place(center);
-    let place = place
-        .ok_or_else(|| Problem::of_field(Code::NotFound, "zip", format!("ZIP code {} has no coordinates, so nothing can be near it", zips.codes.at(center))))?;
+    let place = place.ok_or_else(|| {
+        Problem::of_field(
+            Code::NotFound,
+            "zip",
+            format!(
+                "ZIP code {} has no coordinates, so nothing can be near it",
+                zips.codes.at(center)
+            ),
+        )
+    })?;
     let paging = Paging::of(call, query.limit, query.cursor)?;
     let limit = paging.limit;
     let has_self = query.include_self == Some(true);
 
-    let is_wanted = |row: usize| (has_self || row != center) && query.r#type.is_none_or(|wanted| zips.types.at(row) == wanted);
-    let hundredths = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * 100.0).round() as u32);
-    let rows = within(&zips.points, place, query.radius_mi).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
+    let is_wanted = |row: usize| {
+        (has_self || row != center)
+            && query
+                .r#type
+                .is_none_or(|wanted| zips.types.at(row) == wanted)
+    };
+    let hundredths = |row: usize| {
+        zips.place(row).map_or(0, |other| {
+            (distance_mi(place, other) * 100.0).round() as u32
+        })
+    };
+    let rows = within(&zips.points, place, query.radius_mi)
+        .into_iter()
+        .map(|near| near.row as usize)
+        .filter(|row| is_wanted(*row));
     let mut near: Vec<Near> = rows.map(|row| (hundredths(row), row)).collect();
     let total = near.len();
     // Rows are in the order of their codes.
     near.sort_unstable();
     if let Some(key) = &paging.after {
-        let last = key.split_once(':').and_then(|(hundredths, row)| Some((hundredths.parse().ok()?, row.parse().ok()?))).ok_or_else(cursor::not_a_cursor)?;
+        let last = key
+            .split_once(':')
+            .and_then(|(hundredths, row)| Some((hundredths.parse().ok()?, row.parse().ok()?)))
+            .ok_or_else(cursor::not_a_cursor)?;
         near.retain(|near| *near > last);
     }
     let has_more = near.len() > limit;
     near.truncate(limit);
-    let next_cursor = near.last().filter(|_| has_more).map(|(hundredths, row)| paging.cursor(&format!("{hundredths}:{row}")));
-    json.value(&NearbyZips(near.iter().map(|near| shown(call, zips, *near)).collect()));
+    let next_cursor = near
+        .last()
+        .filter(|_| has_more)
+        .map(|(hundredths, row)| paging.cursor(&format!("{hundredths}:{row}")));
+    json.value(&NearbyZips(
+        near.iter().map(|near| shown(call, zips, *near)).collect(),
+    ));
 
-    let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false };
-    let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
-    let mut meta = Meta { datasets: vec![ZIPS.into()], page: Some(page), coverage, ..Meta::default() };
+    let page = Page {
+        limit,
+        count: near.len(),
+        next_cursor,
+        total,
+        is_total_exact: true,
+        is_cut: false,
+    };
+    let coverage = Some(Coverage {
+        scope: scope(zips),
+        ..Coverage::default()
+    });
+    let mut meta = Meta {
+        datasets: vec![ZIPS.into()],
+        page: Some(page),
+        coverage,
+        ..Meta::default()
+    };
     meta.notice("CENTROID_DISTANCE", "Distances are straight lines between the codes' points: a code whose point is within the radius counts.");
     Ok(meta)
 }
@@ -107,7 +151,8 @@ struct NearbyZip<'a> {
     /// Great circle between the codes' points, statute miles, rounded to 0.01.
     #[schemars(range(min = 0))]
     distance_mi: Decimal,
-    /// `centroid`: the distance is measured between the points of the two ZIP codes, not between their borders.
+    /// `centroid`: the distance is measured between the points of the two ZIP codes, not between
+    /// their borders.
     #[schemars(extend("enum" = ["centroid"]))]
     basis: &'static str,
     /// Record of the ZIP code in `zip.zip`.
@@ -123,7 +168,10 @@ fn shown<'a>(call: &'a Call<'_>, zips: &'a Zips, (hundredths, row): Near) -> Nea
         state: zips.states.at(row),
         lat: Float(lat),
         lon: Float(lon),
-        distance_mi: Decimal { units: hundredths.into(), scale: 2 },
+        distance_mi: Decimal {
+            units: hundredths.into(),
+            scale: 2,
+        },
         basis: "centroid",
         provenance: zips.provenance.of(&call.release.manifest, row),
     }

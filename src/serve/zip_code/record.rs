@@ -32,7 +32,9 @@ impl Chosen {
     }
 
     pub fn has(&self, field: &str) -> bool {
-        self.0.as_ref().is_none_or(|fields| fields.iter().any(|known| known == field))
+        self.0
+            .as_ref()
+            .is_none_or(|fields| fields.iter().any(|known| known == field))
     }
 }
 
@@ -116,10 +118,12 @@ pub struct Zip<'a> {
     /// Figures of the ZCTA that stands for the ZIP code; null if the release has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     demographics: Option<Option<ZipDemographics<'a>>>,
-    /// Range of combined sales tax rates in the ZIP code today; null with a reason if they are not all known.
+    /// Range of combined sales tax rates in the ZIP code today; null with a reason if they are not
+    /// all known.
     #[serde(skip_serializing_if = "Option::is_none")]
     sales_tax: Option<Option<ZipSalesTax>>,
-    /// Why `sales_tax` is null: the release has no local rates of the state for today; the state's list has no rate of the city; or a rate of the place is not in the release.
+    /// Why `sales_tax` is null: the release has no local rates of the state for today; the state's
+    /// list has no rate of the city; or a rate of the place is not in the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     sales_tax_null_reason: Option<Option<Unknown>>,
     /// The records that the answer was made from.
@@ -159,7 +163,8 @@ struct ZipZcta<'a> {
 /// Metrics of the ZCTA that stands for the ZIP code, by key, and their vintage.
 #[derive(Serialize, JsonSchema)]
 struct ZipDemographics<'a> {
-    // In the text that its table keeps of it: making it anew for each code would take most of the answer's time.
+    // In the text that its table keeps of it: making it anew for each code would take most of the
+    // answer's time.
     #[serde(flatten)]
     metrics: Members<&'a str, Text<'a, Metric<'a>>>,
     /// Survey vintage of the figures.
@@ -205,17 +210,28 @@ impl<'a> Record<'a> {
             military_region: has("military_region").then(|| zips.military_regions.get(row)),
             state_name: has("state_name").then(|| zips.state_names.get(row)),
             state_fips: has("state_fips").then(|| zips.state_fips.get(row)),
-            county: has("county").then(|| zips.county_fips.get(row).map(|fips| ZipCounty { fips, name: zips.county_names.get(row) })),
+            county: has("county").then(|| {
+                zips.county_fips.get(row).map(|fips| ZipCounty {
+                    fips,
+                    name: zips.county_names.get(row),
+                })
+            }),
             counties: has("counties").then(|| self.counties()),
             lat: has("lat").then(|| zips.place(row).map(|place| Float(place.0))),
             lon: has("lon").then(|| zips.place(row).map(|place| Float(place.1))),
             coordinate_accuracy: has("coordinate_accuracy").then(|| zips.accuracies.get(row)),
-            zcta: has("zcta").then(|| ZipZcta { code: zips.zctas.get(row), zcta_match: zips.zcta_matches.at(row) }),
-            land_area_sqmi: has("land_area_sqmi").then(|| place.map(|(places, row)| places.land_area_sqmi(row))),
-            water_area_sqmi: has("water_area_sqmi").then(|| place.map(|(places, row)| places.water_area_sqmi(row))),
+            zcta: has("zcta").then(|| ZipZcta {
+                code: zips.zctas.get(row),
+                zcta_match: zips.zcta_matches.at(row),
+            }),
+            land_area_sqmi: has("land_area_sqmi")
+                .then(|| place.map(|(places, row)| places.land_area_sqmi(row))),
+            water_area_sqmi: has("water_area_sqmi")
+                .then(|| place.map(|(places, row)| places.water_area_sqmi(row))),
             timezone: has("timezone").then(|| zips.time_zones.get(row)),
             timezone_basis: has("timezone_basis").then(|| zips.time_zone_bases.get(row)),
-            timezone_null_reason: has("timezone_null_reason").then(|| zips.time_zone_null_reasons.get(row)),
+            timezone_null_reason: has("timezone_null_reason")
+                .then(|| zips.time_zone_null_reasons.get(row)),
             demographics: has("demographics").then(|| area.map(|area| self.demographics(&area))),
             sales_tax: has("sales_tax").then(|| range.as_ref().map(sales_tax)),
             sales_tax_null_reason: has("sales_tax_null_reason").then_some(unknown),
@@ -226,7 +242,12 @@ impl<'a> Record<'a> {
     /// Adds the notices of the fields that are shown.
     pub fn note(&self, meta: &mut Meta, chosen: &Chosen) {
         let (code, state) = (self.zips.codes.at(self.row), self.zips.states.at(self.row));
-        if let Some(region) = self.zips.military_regions.get(self.row).filter(|region| *region != state && chosen.has("state")) {
+        if let Some(region) = self
+            .zips
+            .military_regions
+            .get(self.row)
+            .filter(|region| *region != state && chosen.has("state"))
+        {
             let message = format!(
                 "The source names the region {state} for {code}; the Postal Service has the military codes that begin so in {region}. `state` is as the source has it, `military_region` by the first digits."
             );
@@ -234,12 +255,21 @@ impl<'a> Record<'a> {
         }
         if chosen.has("county") && self.zips.has_county_conflict(self.row) {
             let zcta = self.zips.zctas.get(self.row).unwrap_or(code);
-            let answered = if self.zips.county_fips.get(self.row).is_some() { "follows the area's land or the post office" } else { "is null" };
-            let message = format!("GeoNames lists {code} under a county in which tabulation area {zcta} has no part: `county` {answered}.");
+            let answered = if self.zips.county_fips.get(self.row).is_some() {
+                "follows the area's land or the post office"
+            } else {
+                "is null"
+            };
+            let message = format!(
+                "GeoNames lists {code} under a county in which tabulation area {zcta} has no part: `county` {answered}."
+            );
             meta.notice("COUNTY_CONFLICT", message);
         }
         let Some(area) = self.area() else { return };
-        if chosen.has("demographics") || chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
+        if chosen.has("demographics")
+            || chosen.has("land_area_sqmi")
+            || chosen.has("water_area_sqmi")
+        {
             add_zcta_notice(meta);
         }
         if chosen.has("demographics") {
@@ -259,18 +289,30 @@ impl<'a> Record<'a> {
     /// The tabulation area that stands for the code, where the release has it.
     fn area(&self) -> Option<Area<'a>> {
         let code = self.zips.zctas.get(self.row)?;
-        Area::find(&Geo::of(self.call.release), AreaKind::Zcta, code, None, "zip").ok()
+        Area::find(
+            &Geo::of(self.call.release),
+            AreaKind::Zcta,
+            code,
+            None,
+            "zip",
+        )
+        .ok()
     }
 
     fn counties(&self) -> Vec<ZipCountyPart<'a>> {
-        let Some(counties) = &self.zips.counties else { return Vec::new() };
+        let Some(counties) = &self.zips.counties else {
+            return Vec::new();
+        };
         let part = |row| ZipCountyPart {
             fips: counties.county_fips.at(row),
             name: counties.county_names.get(row),
             share: counties.share(row).map(Float),
             basis: counties.bases.at(row),
         };
-        counties.of_zip(self.zips.codes.at(self.row)).map(part).collect()
+        counties
+            .of_zip(self.zips.codes.at(self.row))
+            .map(part)
+            .collect()
     }
 
     fn all_metrics(&self) -> Vec<usize> {
@@ -278,17 +320,44 @@ impl<'a> Record<'a> {
     }
 
     fn demographics(&self, area: &Area<'a>) -> ZipDemographics<'a> {
-        let metric = |(metric, key): (usize, &'a String)| (key.as_str(), Text::written(|json| json.object(|json| area.write_metric(json, key, metric))));
-        let metrics = Geo::of(self.call.release).metric_keys.iter().enumerate().map(metric).collect();
-        ZipDemographics { metrics: Members(metrics), vintage: &area.table.vintage }
+        let metric = |(metric, key): (usize, &'a String)| {
+            (
+                key.as_str(),
+                Text::written(|json| json.object(|json| area.write_metric(json, key, metric))),
+            )
+        };
+        let metrics = Geo::of(self.call.release)
+            .metric_keys
+            .iter()
+            .enumerate()
+            .map(metric)
+            .collect();
+        ZipDemographics {
+            metrics: Members(metrics),
+            vintage: &area.table.vintage,
+        }
     }
 
     /// The records that the answer was made from, as far as their fields are in it.
-    fn provenance(&self, chosen: &Chosen, area: Option<&Area<'a>>, range: Option<&Range<'a>>) -> Vec<Provenance<'a>> {
+    fn provenance(
+        &self,
+        chosen: &Chosen,
+        area: Option<&Area<'a>>,
+        range: Option<&Range<'a>>,
+    ) -> Vec<Provenance<'a>> {
         let manifest = &self.call.release.manifest;
         let mut records = vec![self.zips.provenance.of(manifest, self.row)];
-        if let Some(counties) = self.zips.counties.as_ref().filter(|_| chosen.has("counties")) {
-            records.extend(counties.of_zip(self.zips.codes.at(self.row)).map(|row| counties.provenance.of(manifest, row)));
+        if let Some(counties) = self
+            .zips
+            .counties
+            .as_ref()
+            .filter(|_| chosen.has("counties"))
+        {
+            records.extend(
+                counties
+                    .of_zip(self.zips.codes.at(self.row))
+                    .map(|row| counties.provenance.of(manifest, row)),
+            );
         }
         if chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
             records.extend(area.and_then(Area::geography_provenance));
@@ -296,11 +365,20 @@ impl<'a> Record<'a> {
         if let Some(area) = area.filter(|area| area.area.is_some() && chosen.has("demographics")) {
             records.push(area.provenance(self.call.release, &self.all_metrics()));
         }
-        records.extend(range.into_iter().flat_map(|range| range.provenance(manifest)));
+        records.extend(
+            range
+                .into_iter()
+                .flat_map(|range| range.provenance(manifest)),
+        );
         records
     }
 }
 
 fn sales_tax(range: &Range<'_>) -> ZipSalesTax {
-    ZipSalesTax { min_rate: rate(range.min), max_rate: rate(range.max), as_of: range.as_of, coverage: range.coverage }
+    ZipSalesTax {
+        min_rate: rate(range.min),
+        max_rate: rate(range.max),
+        as_of: range.as_of,
+        coverage: range.coverage,
+    }
 }

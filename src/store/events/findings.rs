@@ -1,4 +1,5 @@
-//! The file of feed entries that could not be read, each written once however often a feed shows it. It cannot grow without bound.
+//! The file of feed entries that could not be read, each written once however often a feed shows
+//! it. It cannot grow without bound.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -29,7 +30,10 @@ impl Findings {
             match files::read_file(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 text => known.extend(
-                    text.at("read", &path)?.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).map(|issue| fingerprint(&issue)),
+                    text.at("read", &path)?
+                        .split(|byte| *byte == b'\n')
+                        .filter_map(|line| serde_json::from_slice(line).ok())
+                        .map(|issue| fingerprint(&issue)),
                 ),
             }
         }
@@ -57,5 +61,12 @@ impl Findings {
 /// What makes a finding the same, wherever in the feed it stands.
 fn fingerprint(issue: &Issue) -> Digest {
     let text = issue.source_text.as_deref().unwrap_or(&issue.detail);
-    Digest::of(format!("{}\n{}\n{text}", issue.code, issue.record.as_deref().unwrap_or_default()).as_bytes())
+    Digest::of(
+        format!(
+            "{}\n{}\n{text}",
+            issue.code,
+            issue.record.as_deref().unwrap_or_default()
+        )
+        .as_bytes(),
+    )
 }

@@ -14,7 +14,8 @@ const TAIL_BYTES: u64 = 1 << 18;
 /// Segments that are looked into: a new one begins empty.
 const SEGMENTS: usize = 3;
 
-/// When the newest event of the log was noticed, RFC 3339 UTC; none where there is no log, or no event at its end.
+/// When the newest event of the log was noticed, RFC 3339 UTC; none where there is no log, or no
+/// event at its end.
 ///
 /// # Errors
 /// `Store`, when the log cannot be read.
@@ -36,14 +37,17 @@ fn tail(path: &Path) -> Result<Vec<u8>> {
     };
     let size = file.metadata().at("look at", path)?.len();
     let mut text = Vec::new();
-    file.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES))).and_then(|_| file.take(TAIL_BYTES).read_to_end(&mut text)).at("read", path)?;
+    file.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES)))
+        .and_then(|_| file.take(TAIL_BYTES).read_to_end(&mut text))
+        .at("read", path)?;
     Ok(text)
 }
 
 /// The last event; what is torn at either end is passed over.
 fn last_of(text: &[u8]) -> Option<String> {
-    text.rsplit(|byte| *byte == b'\n').find_map(|line| match serde_json::from_slice(line) {
-        Ok(Line::Event(event)) => Some(event.seen_at),
-        _ => None,
-    })
+    text.rsplit(|byte| *byte == b'\n')
+        .find_map(|line| match serde_json::from_slice(line) {
+            Ok(Line::Event(event)) => Some(event.seen_at),
+            _ => None,
+        })
 }

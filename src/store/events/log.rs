@@ -1,4 +1,5 @@
-//! Writes the event log: numbers events, makes each batch durable before readers see it, and drops old segments. One writer at a time.
+//! Writes the event log: numbers events, makes each batch durable before readers see it, and drops
+//! old segments. One writer at a time.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -22,7 +23,8 @@ const SEGMENT_AGE: SignedDuration = SignedDuration::from_hours(1);
 /// No log gets so far: the largest number that every reader of JSON takes exactly.
 const LAST_SEQ: u64 = 1 << 53;
 
-/// How long events are kept. Longer than they are replayed: what a late index adds to a filing is told from what was known of it.
+/// How long events are kept. Longer than they are replayed: what a late index adds to a filing is
+/// told from what was known of it.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The log, open for writing. There is one at a time.
@@ -57,11 +59,12 @@ pub struct NewEvent {
 }
 
 impl EventLog {
-    /// Opens the log of a home, creating it when it is new, and hands over every event that is kept, oldest first. A line that a killed
-    /// follower left half written is cut off.
+    /// Opens the log of a home, creating it when it is new, and hands over every event that is
+    /// kept, oldest first. A line that a killed follower left half written is cut off.
     ///
     /// # Errors
-    /// `Busy`, when another follower has it open; `Store`, when it cannot be read or is damaged before its last commit.
+    /// `Busy`, when another follower has it open; `Store`, when it cannot be read or is damaged
+    /// before its last commit.
     pub fn open(home: &Home, mut take: impl FnMut(Event)) -> Result<Self> {
         let root = home.stream_dir();
         let folder = root.join("log");
@@ -77,11 +80,22 @@ impl EventLog {
         let (mut next_seq, mut last_seen_at) = (found[0].0, Timestamp::UNIX_EPOCH);
         for (number, (first_seq, path)) in found.iter().enumerate() {
             if !(1..=LAST_SEQ).contains(first_seq) {
-                return Err(damaged(path, 1, &format!("begins with event {first_seq}, a number that no log has")));
+                return Err(damaged(
+                    path,
+                    1,
+                    &format!("begins with event {first_seq}, a number that no log has"),
+                ));
             }
             let read = Segment::read(path, *first_seq, number + 1 == found.len())?;
             if *first_seq != next_seq {
-                return Err(damaged(path, 1, &format!("begins with event {first_seq}, but the one before ends with {}", next_seq - 1)));
+                return Err(damaged(
+                    path,
+                    1,
+                    &format!(
+                        "begins with event {first_seq}, but the one before ends with {}",
+                        next_seq - 1
+                    ),
+                ));
             }
             next_seq = read.next_seq;
             let begun_at = read.events.first().map(time_of).transpose()?;
@@ -92,7 +106,8 @@ impl EventLog {
                 current = Some((path.clone(), read.whole_bytes, read.is_committed, begun_at));
             } else {
                 if !read.is_committed {
-                    // What has a successor is durable; the commit line may have been lost with the power.
+                    // What has a successor is durable; the commit line may have been lost with the
+                    // power.
                     append_commit(path, next_seq - 1)?;
                 }
                 closed.push((path.clone(), next_seq - 1, last_seen_at));
@@ -100,11 +115,28 @@ impl EventLog {
             read.events.into_iter().for_each(&mut take);
         }
         let (path, whole_bytes, is_committed, begun_at) = current.expect("there is a segment");
-        let mut file = open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
-        file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0))).at("cut", &path)?;
+        let mut file =
+            open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
+        file.set_len(whole_bytes)
+            .and_then(|()| file.seek(SeekFrom::End(0)))
+            .at("cut", &path)?;
         file.sync_all().at("make durable", &path)?;
-        let current = Current { path, file, size_bytes: whole_bytes, begun_at };
-        let mut log = Self { folder, accessions_file, _lock: lock, closed, current, next_seq, last_seen_at, forgotten };
+        let current = Current {
+            path,
+            file,
+            size_bytes: whole_bytes,
+            begun_at,
+        };
+        let mut log = Self {
+            folder,
+            accessions_file,
+            _lock: lock,
+            closed,
+            current,
+            next_seq,
+            last_seen_at,
+            forgotten,
+        };
         if !is_committed {
             log.commit()?;
         }
@@ -121,8 +153,8 @@ impl EventLog {
         self.next_seq - 1
     }
 
-    /// Numbers events and appends them, durably, as one batch: readers see all of it. Killed in between, the next opening finds the first so
-    /// many of them. Returns them with their numbers.
+    /// Numbers events and appends them, durably, as one batch: readers see all of it. Killed in
+    /// between, the next opening finds the first so many of them. Returns them with their numbers.
     ///
     /// # Errors
     /// `Store`, when the file cannot be written. The log must then be opened anew.
@@ -142,14 +174,26 @@ impl EventLog {
                 filing.first_seen_at = now.to_string();
             }
             let accession_number = new.accession_number.to_string();
-            let event = Event { seq, event: new.event, accession_number, seen_at: now.to_string(), source: new.source, source_url: new.source_url, filing };
+            let event = Event {
+                seq,
+                event: new.event,
+                accession_number,
+                seen_at: now.to_string(),
+                source: new.source,
+                source_url: new.source_url,
+                filing,
+            };
             let line = Line::Event(Box::new(event));
             batch.extend_from_slice(&line.bytes());
             if let Line::Event(event) = line {
                 numbered.push(*event);
             }
         }
-        let written = self.current.file.write_all(&batch).and_then(|()| self.current.file.sync_data());
+        let written = self
+            .current
+            .file
+            .write_all(&batch)
+            .and_then(|()| self.current.file.sync_data());
         written.at("append to", &self.current.path)?;
         self.current.size_bytes += batch.len() as u64;
         self.current.begun_at.get_or_insert(now);
@@ -159,21 +203,35 @@ impl EventLog {
         Ok(numbered)
     }
 
-    /// Appends events that another log has numbered. What is copied can be copied again: it need not be durable.
+    /// Appends events that another log has numbered. What is copied can be copied again: it need
+    /// not be durable.
     ///
     /// # Errors
-    /// `Store`, when they are not those that follow, or the file cannot be written. The log must then be opened anew.
+    /// `Store`, when they are not those that follow, or the file cannot be written. The log must
+    /// then be opened anew.
     pub fn replicate(&mut self, events: Vec<Event>) -> Result<()> {
-        let Some(last) = events.last() else { return Ok(()) };
+        let Some(last) = events.last() else {
+            return Ok(());
+        };
         if events[0].seq != self.next_seq {
-            return Err(Error::store(format!("event {} does not follow event {}", events[0].seq, self.last_seq())));
+            return Err(Error::store(format!(
+                "event {} does not follow event {}",
+                events[0].seq,
+                self.last_seq()
+            )));
         }
         let (next_seq, now) = (last.seq + 1, time_of(last)?);
         if self.is_due_for_successor(now) {
             self.begin_segment()?;
         }
-        let lines: Vec<u8> = events.into_iter().flat_map(|event| Line::Event(Box::new(event)).bytes()).collect();
-        self.current.file.write_all(&lines).at("append to", &self.current.path)?;
+        let lines: Vec<u8> = events
+            .into_iter()
+            .flat_map(|event| Line::Event(Box::new(event)).bytes())
+            .collect();
+        self.current
+            .file
+            .write_all(&lines)
+            .at("append to", &self.current.path)?;
         self.current.size_bytes += lines.len() as u64;
         self.current.begun_at.get_or_insert(now);
         (self.next_seq, self.last_seen_at) = (next_seq, now);
@@ -189,15 +247,22 @@ impl EventLog {
             std::fs::remove_file(&path).at("delete", &path)?;
         }
         let path = create_segment(&self.folder, seq)?;
-        let mut file = open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
+        let mut file =
+            open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
         let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
-        self.current = Current { path, file, size_bytes, begun_at: None };
+        self.current = Current {
+            path,
+            file,
+            size_bytes,
+            begun_at: None,
+        };
         self.closed.clear();
         (self.next_seq, self.last_seen_at) = (seq, Timestamp::UNIX_EPOCH);
         Ok(())
     }
 
-    /// Deletes events that are no longer kept; their accession numbers are remembered. Returns the last number deleted.
+    /// Deletes events that are no longer kept; their accession numbers are remembered. Returns the
+    /// last number deleted.
     ///
     /// # Errors
     /// `Store`, when a file cannot be written or deleted.
@@ -212,8 +277,11 @@ impl EventLog {
             }
             let first_seq = super::first_seq_of(&path).unwrap_or_default();
             let may_be_torn = false;
-            let accessions: Vec<AccessionNumber> =
-                Segment::read(&path, first_seq, may_be_torn)?.events.iter().filter_map(|event| event.accession_number.parse().ok()).collect();
+            let accessions: Vec<AccessionNumber> = Segment::read(&path, first_seq, may_be_torn)?
+                .events
+                .iter()
+                .filter_map(|event| event.accession_number.parse().ok())
+                .collect();
             self.remember(&accessions)?;
             std::fs::remove_file(&path).at("delete", &path)?;
             durable::sync_folder(&self.folder)?;
@@ -223,46 +291,94 @@ impl EventLog {
         Ok(pruned)
     }
 
-    /// Notes accession numbers, before their events are deleted. Killed in between, some are there twice, which says the same.
+    /// Notes accession numbers, before their events are deleted. Killed in between, some are there
+    /// twice, which says the same.
     fn remember(&mut self, accessions: &[AccessionNumber]) -> Result<()> {
-        let new: Vec<AccessionNumber> = accessions.iter().copied().filter(|accession| self.forgotten.insert(*accession)).collect();
-        let lines: String = new.iter().map(|accession| format!("{accession}\n")).collect();
-        let mut file = open_with(OpenOptions::new().create(true).append(true), &self.accessions_file).at("open", &self.accessions_file)?;
-        file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()).at("append to", &self.accessions_file)?;
-        self.accessions_file.parent().map_or(Ok(()), durable::sync_folder)
+        let new: Vec<AccessionNumber> = accessions
+            .iter()
+            .copied()
+            .filter(|accession| self.forgotten.insert(*accession))
+            .collect();
+        let lines: String = new
+            .iter()
+            .map(|accession| format!("{accession}\n"))
+            .collect();
+        let mut file = open_with(
+            OpenOptions::new().create(true).append(true),
+            &self.accessions_file,
+        )
+        .at("open", &self.accessions_file)?;
+        file.write_all(lines.as_bytes())
+            .and_then(|()| file.sync_all())
+            .at("append to", &self.accessions_file)?;
+        self.accessions_file
+            .parent()
+            .map_or(Ok(()), durable::sync_folder)
     }
 
     fn is_due_for_successor(&self, now: Timestamp) -> bool {
-        self.current.begun_at.is_some_and(|begun_at| self.current.size_bytes >= SEGMENT_BYTES || now.duration_since(begun_at) >= SEGMENT_AGE)
+        self.current.begun_at.is_some_and(|begun_at| {
+            self.current.size_bytes >= SEGMENT_BYTES || now.duration_since(begun_at) >= SEGMENT_AGE
+        })
     }
 
     fn begin_segment(&mut self) -> Result<()> {
         // Readers go on to the successor: the last commit must not be lost behind them.
-        self.current.file.sync_data().at("make durable", &self.current.path)?;
+        self.current
+            .file
+            .sync_data()
+            .at("make durable", &self.current.path)?;
         let path = create_segment(&self.folder, self.next_seq)?;
-        let mut file = open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
+        let mut file =
+            open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
         let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
-        let before = std::mem::replace(&mut self.current, Current { path, file, size_bytes, begun_at: None });
-        self.closed.push((before.path, self.next_seq - 1, self.last_seen_at));
+        let before = std::mem::replace(
+            &mut self.current,
+            Current {
+                path,
+                file,
+                size_bytes,
+                begun_at: None,
+            },
+        );
+        self.closed
+            .push((before.path, self.next_seq - 1, self.last_seen_at));
         Ok(())
     }
 
-    /// Tells readers that everything before is durable. The line itself need not be: opening the log writes it again.
+    /// Tells readers that everything before is durable. The line itself need not be: opening the
+    /// log writes it again.
     fn commit(&mut self) -> Result<()> {
-        let line = Line::Committed { committed: self.next_seq - 1 }.bytes();
-        self.current.file.write_all(&line).at("append to", &self.current.path)?;
+        let line = Line::Committed {
+            committed: self.next_seq - 1,
+        }
+        .bytes();
+        self.current
+            .file
+            .write_all(&line)
+            .at("append to", &self.current.path)?;
         self.current.size_bytes += line.len() as u64;
         Ok(())
     }
 }
 
 fn lock(path: &Path) -> Result<File> {
-    let file = open_with(OpenOptions::new().create(true).truncate(false).write(true), path).at("open", path)?;
+    let file = open_with(
+        OpenOptions::new().create(true).truncate(false).write(true),
+        path,
+    )
+    .at("open", path)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::new(ErrorKind::Busy, format!("another follower holds the lock {}", path.display()))
-            .hint("one `pubdata follow` per home is enough; servers only read what it writes")),
-        Err(TryLockError::Error(error)) => Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
+        Err(TryLockError::WouldBlock) => Err(Error::new(
+            ErrorKind::Busy,
+            format!("another follower holds the lock {}", path.display()),
+        )
+        .hint("one `pubdata follow` per home is enough; servers only read what it writes")),
+        Err(TryLockError::Error(error)) => Err(Error::store(format!(
+            "cannot lock {}: {error}",
+            path.display()
+        ))),
     }
 }
 
@@ -276,11 +392,19 @@ fn append_commit(path: &Path, committed: u64) -> Result<()> {
 
 fn create_segment(folder: &Path, first_seq: u64) -> Result<PathBuf> {
     let path = folder.join(format!("{first_seq:020}.jsonl"));
-    durable::write_file(&path, &Line::Segment { format_version: EVENT_FORMAT_VERSION, first_seq }.bytes())?;
+    durable::write_file(
+        &path,
+        &Line::Segment {
+            format_version: EVENT_FORMAT_VERSION,
+            first_seq,
+        }
+        .bytes(),
+    )?;
     Ok(path)
 }
 
-/// Reads the numbers noted; a last line that a killed follower left half written is passed over, because its event is still there.
+/// Reads the numbers noted; a last line that a killed follower left half written is passed over,
+/// because its event is still there.
 fn read_accessions(path: &Path) -> Result<HashSet<AccessionNumber>> {
     let text = match read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashSet::new()),
@@ -288,14 +412,23 @@ fn read_accessions(path: &Path) -> Result<HashSet<AccessionNumber>> {
     };
     let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
     if whole < text.len() {
-        let cut = open_with(OpenOptions::new().write(true), path).and_then(|file| file.set_len(whole as u64));
+        let cut = open_with(OpenOptions::new().write(true), path)
+            .and_then(|file| file.set_len(whole as u64));
         cut.at("cut", path)?;
     }
-    Ok(text[..whole].split(|byte| *byte == b'\n').filter_map(AccessionNumber::from_bytes).collect())
+    Ok(text[..whole]
+        .split(|byte| *byte == b'\n')
+        .filter_map(AccessionNumber::from_bytes)
+        .collect())
 }
 
 fn time_of(event: &Event) -> Result<Timestamp> {
-    event.seen_at.parse().map_err(|error| Error::store(format!("event {}: `{}` is not a time: {error}", event.seq, event.seen_at)))
+    event.seen_at.parse().map_err(|error| {
+        Error::store(format!(
+            "event {}: `{}` is not a time: {error}",
+            event.seq, event.seen_at
+        ))
+    })
 }
 
 fn damaged(path: &Path, line: usize, reason: &str) -> Error {
@@ -318,31 +451,49 @@ impl Segment {
     /// Reads a segment. What follows the last commit of the last one may be torn.
     fn read(path: &Path, first_seq: u64, may_be_torn: bool) -> Result<Self> {
         let text = read_file(path).at("read", path)?;
-        let mut segment = Self { events: Vec::new(), next_seq: first_seq, whole_bytes: 0, is_committed: true };
+        let mut segment = Self {
+            events: Vec::new(),
+            next_seq: first_seq,
+            whole_bytes: 0,
+            is_committed: true,
+        };
         let mut torn = None;
         for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let whole = line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice::<Line>(line).ok());
+            let whole = line
+                .strip_suffix(b"\n")
+                .and_then(|line| serde_json::from_slice::<Line>(line).ok());
             if let Some((line, reason)) = torn {
-                // A commit is written when the lines before it are durable: the file was damaged since. Without one, what lies behind the tear is
-                // of the same batch, of which any part may be missing.
+                // A commit is written when the lines before it are durable: the file was damaged
+                // since. Without one, what lies behind the tear is of the same batch, of which any
+                // part may be missing.
                 if matches!(whole, Some(Line::Committed { .. })) {
                     return Err(damaged(path, line, reason));
                 }
                 continue;
             }
             let reason = match whole {
-                Some(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
-                    return Err(damaged(path, 1, &format!("format {format_version} is not one this program reads"))
-                        .hint("use the version of pubdata that wrote it, or a later one"));
+                Some(Line::Segment { format_version, .. })
+                    if format_version > EVENT_FORMAT_VERSION =>
+                {
+                    return Err(damaged(
+                        path,
+                        1,
+                        &format!("format {format_version} is not one this program reads"),
+                    )
+                    .hint("use the version of pubdata that wrote it, or a later one"));
                 }
-                Some(Line::Segment { first_seq: said, .. }) if number == 0 && said == first_seq => None,
+                Some(Line::Segment {
+                    first_seq: said, ..
+                }) if number == 0 && said == first_seq => None,
                 Some(Line::Event(event)) if number > 0 && event.seq == segment.next_seq => {
                     segment.next_seq += 1;
                     segment.events.push(*event);
                     segment.is_committed = false;
                     None
                 }
-                Some(Line::Committed { committed }) if committed.checked_add(1) == Some(segment.next_seq) => {
+                Some(Line::Committed { committed })
+                    if committed.checked_add(1) == Some(segment.next_seq) =>
+                {
                     segment.is_committed = true;
                     None
                 }
@@ -355,9 +506,13 @@ impl Segment {
             }
         }
         match torn {
-            Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => Err(damaged(path, line, reason)),
+            Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => {
+                Err(damaged(path, line, reason))
+            }
             // What is written next would have no first line before it.
-            _ if segment.whole_bytes == 0 => Err(damaged(path, 1, "is not there: the file is empty")),
+            _ if segment.whole_bytes == 0 => {
+                Err(damaged(path, 1, "is not there: the file is empty"))
+            }
             _ => Ok(segment),
         }
     }

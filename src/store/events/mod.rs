@@ -1,4 +1,5 @@
-//! The log of filings as they appear in the publisher's feeds: appended to by one follower, read by any number of servers.
+//! The log of filings as they appear in the publisher's feeds: appended to by one follower, read by
+//! any number of servers.
 //!
 //! ```text
 //! HOME/stream/log/<first seq>.jsonl   segments; the first line says format and first number, then events and commits, in order
@@ -11,7 +12,8 @@
 //! open:   cut what is torn behind the last commit ─▶ sync ─▶ commit line
 //! ```
 //!
-//! Numbers only grow and are never used twice for what a reader may have seen: what was not durable was not committed.
+//! Numbers only grow and are never used twice for what a reader may have seen: what was not durable
+//! was not committed.
 
 mod findings;
 mod last;
@@ -64,7 +66,9 @@ pub enum EventKind {
 }
 
 /// Where something was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Feed {
     /// The feed of current filings.
@@ -143,7 +147,9 @@ fn first_seq_of(path: &std::path::Path) -> Option<u64> {
 }
 
 /// The segments of a log in order; none when there is no log.
-fn segments(folder: &std::path::Path) -> pubdata_core::error::Result<Vec<(u64, std::path::PathBuf)>> {
+fn segments(
+    folder: &std::path::Path,
+) -> pubdata_core::error::Result<Vec<(u64, std::path::PathBuf)>> {
     use pubdata_core::error::IoExt;
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

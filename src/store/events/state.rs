@@ -1,4 +1,5 @@
-//! What the follower remembers between runs beside the log: days reconciled, and how each feed answered last.
+//! What the follower remembers between runs beside the log: days reconciled, and how each feed
+//! answered last.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +54,12 @@ impl FollowState {
     pub fn read(home: &Home) -> Result<Self> {
         let path = home.stream_dir().join("state.json");
         let bytes = match files::read_file(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self { format_version: STATE_FORMAT_VERSION, ..Self::default() }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self {
+                    format_version: STATE_FORMAT_VERSION,
+                    ..Self::default()
+                });
+            }
             bytes => bytes.at("read", &path)?,
         };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
@@ -61,8 +67,13 @@ impl FollowState {
                 .hint("put it back from a backup, or delete it: indexes of days that were not read by then are read with `pubdata follow --day`")
         })?;
         if state.format_version > STATE_FORMAT_VERSION {
-            let message = format!("{}: format {} is not one this program reads", path.display(), state.format_version);
-            return Err(Error::store(message).hint("use the version of pubdata that wrote it, or a later one"));
+            let message = format!(
+                "{}: format {} is not one this program reads",
+                path.display(),
+                state.format_version
+            );
+            return Err(Error::store(message)
+                .hint("use the version of pubdata that wrote it, or a later one"));
         }
         Ok(state)
     }

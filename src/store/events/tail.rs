@@ -1,4 +1,5 @@
-//! Reads the event log while another process writes it. Takes only events that a commit follows, and notices when the log was replaced.
+//! Reads the event log while another process writes it. Takes only events that a commit follows,
+//! and notices when the log was replaced.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -22,7 +23,12 @@ pub struct EventTail {
 impl EventTail {
     /// Begins at the log's oldest event; reads nothing yet. The log need not exist yet.
     pub fn new(home: &Home) -> Self {
-        Self { folder: home.stream_dir().join("log"), position: None, held: Vec::new(), next_seq: 0 }
+        Self {
+            folder: home.stream_dir().join("log"),
+            position: None,
+            held: Vec::new(),
+            next_seq: 0,
+        }
     }
 
     /// The number of the last event taken; none while there is no log.
@@ -30,13 +36,14 @@ impl EventTail {
         self.next_seq.checked_sub(1)
     }
 
-    /// Takes the events that were committed since the last call. When the log is no longer the one that was read, as after a backup was put
-    /// back, it is read from its beginning.
+    /// Takes the events that were committed since the last call. When the log is no longer the one
+    /// that was read, as after a backup was put back, it is read from its beginning.
     ///
     /// # Errors
     /// `Store`, when it cannot be read, or is of a newer format.
     pub fn read(&mut self) -> Result<Vec<Event>> {
-        // Where a line cannot be read, all is read again the next time: nothing of it must have been taken.
+        // Where a line cannot be read, all is read again the next time: nothing of it must have
+        // been taken.
         let mut next = self.clone();
         let taken = next.advance()?;
         *self = next;
@@ -52,8 +59,16 @@ impl EventTail {
         let mut taken = Vec::new();
         // What is listed before it is read is complete when it has a successor.
         let segments = segments(&self.folder)?;
-        let is_here = |position: &(u64, u64)| segments.iter().any(|(first_seq, _)| *first_seq == position.0);
-        if self.position.as_ref().is_some_and(|position| !is_here(position)) {
+        let is_here = |position: &(u64, u64)| {
+            segments
+                .iter()
+                .any(|(first_seq, _)| *first_seq == position.0)
+        };
+        if self
+            .position
+            .as_ref()
+            .is_some_and(|position| !is_here(position))
+        {
             self.position = None;
         }
         for (first_seq, path) in &segments {
@@ -72,24 +87,44 @@ impl EventTail {
                 file => file.at("open", path)?,
             };
             if file.metadata().at("read", path)?.len() < start {
-                *self = Self { folder: self.folder.clone(), position: None, held: Vec::new(), next_seq: 0 };
+                *self = Self {
+                    folder: self.folder.clone(),
+                    position: None,
+                    held: Vec::new(),
+                    next_seq: 0,
+                };
                 return Ok(Vec::new());
             }
             let mut text = Vec::new();
-            file.seek(SeekFrom::Start(start)).and_then(|_| file.read_to_end(&mut text)).at("read", path)?;
+            file.seek(SeekFrom::Start(start))
+                .and_then(|_| file.read_to_end(&mut text))
+                .at("read", path)?;
             let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
             for line in text[..whole].split_inclusive(|byte| *byte == b'\n') {
                 match serde_json::from_slice(line) {
-                    Ok(Line::Event(event)) if event.seq == self.following() => self.held.push(*event),
-                    Ok(Line::Committed { committed }) if committed.checked_add(1) == Some(self.following()) => {
+                    Ok(Line::Event(event)) if event.seq == self.following() => {
+                        self.held.push(*event)
+                    }
+                    Ok(Line::Committed { committed })
+                        if committed.checked_add(1) == Some(self.following()) =>
+                    {
                         self.next_seq = self.following();
                         taken.append(&mut self.held);
                     }
                     Ok(Line::Event(_) | Line::Committed { .. }) => {
-                        return Err(Error::store(format!("{}: a line is not the one that comes before event {}", path.display(), self.following())));
+                        return Err(Error::store(format!(
+                            "{}: a line is not the one that comes before event {}",
+                            path.display(),
+                            self.following()
+                        )));
                     }
-                    Ok(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
-                        return Err(Error::store(format!("{}: format {format_version} is not one this program reads", path.display())));
+                    Ok(Line::Segment { format_version, .. })
+                        if format_version > EVENT_FORMAT_VERSION =>
+                    {
+                        return Err(Error::store(format!(
+                            "{}: format {format_version} is not one this program reads",
+                            path.display()
+                        )));
                     }
                     Ok(Line::Segment { .. }) => {}
                     Err(error) => return Err(Error::store(format!("{}: {error}", path.display()))),

@@ -1,5 +1,5 @@
-//! What is new since the run before: compared are how the tasks stood then and how they stand now, so that a trouble is told once when it
-//! comes and once when it is over.
+//! What is new since the run before: compared are how the tasks stood then and how they stand now,
+//! so that a trouble is told once when it comes and once when it is over.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use super::history::{ChannelHistory, History, Standing, is_run};
 use crate::LedgerEntry;
 use pubdata_core::ids::ReleaseId;
 
-/// Format of the messages, as the documents of commands name theirs, and its version; a field that goes or changes its meaning raises it.
+/// Format of the messages, as the documents of commands name theirs, and its version; a field that
+/// goes or changes its meaning raises it.
 pub const MESSAGE_FORMAT: &str = "pubdata.message";
 pub const MESSAGE_VERSION: u32 = 1;
 
@@ -58,7 +59,8 @@ pub struct Event {
     pub late_since: Option<Date>,
 }
 
-/// What is new since the run before: `--hook` gets it on standard input and `--webhook` by POST, after a run with something to report.
+/// What is new since the run before: `--hook` gets it on standard input and `--webhook` by POST,
+/// after a run with something to report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Message {
     // The head of all documents, whose schema the command line adds.
@@ -103,12 +105,17 @@ impl EventKind {
 }
 
 impl Message {
-    /// What the last run of a ledger has to tell, compared with its channel's run before; nothing where all is as it was. Entries are oldest first.
+    /// What the last run of a ledger has to tell, compared with its channel's run before; nothing
+    /// where all is as it was. Entries are oldest first.
     pub fn of_last_run(entries: &[LedgerEntry]) -> Option<Self> {
         let last = entries.iter().rposition(is_run)?;
         let entry = &entries[last];
-        let before = History::of(&entries[..last]).channels.remove(&entry.channel);
-        let after = History::of(&entries[..=last]).channels.remove(&entry.channel)?;
+        let before = History::of(&entries[..last])
+            .channels
+            .remove(&entry.channel);
+        let after = History::of(&entries[..=last])
+            .channels
+            .remove(&entry.channel)?;
         let mut events: Vec<Event> = of_the_run(before.as_ref(), &after).into_iter().collect();
         let none = BTreeMap::new();
         let known = before.as_ref().map_or(&none, |before| &before.tasks);
@@ -133,7 +140,13 @@ impl Message {
     /// What is sent to see whether it arrives.
     pub fn test(channel: &str, now: Timestamp) -> Self {
         let reason = Some("a test message: nothing happened".to_owned());
-        let events = vec![Event { event: EventKind::Test, task_id: None, reason, next_step: None, late_since: None }];
+        let events = vec![Event {
+            event: EventKind::Test,
+            task_id: None,
+            reason,
+            next_step: None,
+            late_since: None,
+        }];
         Self {
             format: MESSAGE_FORMAT,
             version: MESSAGE_VERSION,
@@ -160,17 +173,37 @@ impl Message {
 }
 
 fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option<Event> {
-    let failed_before = before.map(|before| &before.last).filter(|last| last.is_failed());
+    let failed_before = before
+        .map(|before| &before.last)
+        .filter(|last| last.is_failed());
     let (event, reason, next_step) = match (failed_before, after.last.is_failed()) {
         (Some(before), true) if before.error == after.last.error => return None,
-        (_, true) => (EventKind::Failed, after.last.error.clone(), Some("mend what the reason names, then `pubdata run`".to_owned())),
-        (Some(before), false) => (EventKind::Recovered, Some(format!("the run before ended with exit code {}", before.exit_code)), None),
+        (_, true) => (
+            EventKind::Failed,
+            after.last.error.clone(),
+            Some("mend what the reason names, then `pubdata run`".to_owned()),
+        ),
+        (Some(before), false) => (
+            EventKind::Recovered,
+            Some(format!(
+                "the run before ended with exit code {}",
+                before.exit_code
+            )),
+            None,
+        ),
         (None, false) => return None,
     };
-    Some(Event { event, task_id: None, reason: reason.as_deref().map(|reason| shortened(reason, REASON)), next_step, late_since: None })
+    Some(Event {
+        event,
+        task_id: None,
+        reason: reason.as_deref().map(|reason| shortened(reason, REASON)),
+        next_step,
+        late_since: None,
+    })
 }
 
-/// What troubles a task, by kind. Of one that the operator can do without, files that are not there are no trouble.
+/// What troubles a task, by kind. Of one that the operator can do without, files that are not there
+/// are no trouble.
 fn troubles(standing: &Standing) -> Vec<EventKind> {
     let is_needed = !standing.is_optional;
     let kinds = [
@@ -179,36 +212,73 @@ fn troubles(standing: &Standing) -> Vec<EventKind> {
         (EventKind::Late, standing.late_since.is_some() && is_needed),
         (EventKind::Quarantined, standing.is_above_warning_level),
     ];
-    kinds.into_iter().filter_map(|(kind, is_so)| is_so.then_some(kind)).collect()
+    kinds
+        .into_iter()
+        .filter_map(|(kind, is_so)| is_so.then_some(kind))
+        .collect()
 }
 
 fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Event> {
     let (known, troubles) = (before.map(troubles).unwrap_or_default(), troubles(now));
     let event = |event: EventKind| {
         let reason = match event {
-            EventKind::Late => now.late_since.map(|day| format!("late since {day} by the publisher's calendar")),
-            EventKind::Quarantined => Some("more records were set aside than the declared level".to_owned()),
-            EventKind::Recovered => Some(format!("was {}", known.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))),
-            _ => now.reason.as_deref().map(|reason| shortened(reason, REASON)),
+            EventKind::Late => now
+                .late_since
+                .map(|day| format!("late since {day} by the publisher's calendar")),
+            EventKind::Quarantined => {
+                Some("more records were set aside than the declared level".to_owned())
+            }
+            EventKind::Recovered => Some(format!(
+                "was {}",
+                known
+                    .iter()
+                    .map(|kind| kind.name())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )),
+            _ => now
+                .reason
+                .as_deref()
+                .map(|reason| shortened(reason, REASON)),
         };
-        let otherwise = || (event != EventKind::Recovered).then(|| "`pubdata status` shows it".to_owned());
+        let otherwise =
+            || (event != EventKind::Recovered).then(|| "`pubdata status` shows it".to_owned());
         let late_since = now.late_since.filter(|_| event == EventKind::Late);
-        Event { event, task_id: Some(task_id.to_owned()), reason, next_step: now.next_step.clone().or_else(otherwise), late_since }
+        Event {
+            event,
+            task_id: Some(task_id.to_owned()),
+            reason,
+            next_step: now.next_step.clone().or_else(otherwise),
+            late_since,
+        }
     };
     if troubles.is_empty() && !known.is_empty() {
         return vec![event(EventKind::Recovered)];
     }
-    troubles.iter().copied().filter(|kind| !known.contains(kind)).map(event).collect()
+    troubles
+        .iter()
+        .copied()
+        .filter(|kind| !known.contains(kind))
+        .map(event)
+        .collect()
 }
 
 fn line(channel: &str, events: &[Event]) -> String {
     let told = events.iter().take(TOLD).map(|event| {
         let of = event.task_id.as_deref().unwrap_or("run");
-        let reason = event.reason.as_deref().map(|reason| format!(" ({})", shortened(reason, REASON_IN_LINE))).unwrap_or_default();
+        let reason = event
+            .reason
+            .as_deref()
+            .map(|reason| format!(" ({})", shortened(reason, REASON_IN_LINE)))
+            .unwrap_or_default();
         format!("{} {of}{reason}", event.event.name())
     });
     let told = told.collect::<Vec<_>>().join("; ");
-    let more = if events.len() > TOLD { format!("; and {} more", events.len() - TOLD) } else { String::new() };
+    let more = if events.len() > TOLD {
+        format!("; and {} more", events.len() - TOLD)
+    } else {
+        String::new()
+    };
     format!("pubdata {channel}: {told}{more}")
 }
 

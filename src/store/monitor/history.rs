@@ -1,4 +1,5 @@
-//! The ledger, read from its first line to its last: how each channel's last run ended, how each task stands, how the home grew.
+//! The ledger, read from its first line to its last: how each channel's last run ended, how each
+//! task stands, how the home grew.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,15 @@ use jiff::civil::Date;
 
 use crate::{DiskUse, LedgerEntry, LedgerTask};
 
-/// Exit codes from here on mean that a run came to no end: nothing was published or found unchanged.
+/// Exit codes from here on mean that a run came to no end: nothing was published or found
+/// unchanged.
 pub const FAILED_FROM: u8 = 40;
 
 /// Sizes of the home that are remembered, one for each run.
 const SIZES: usize = 30;
 
-/// A task that no run has named for so long, and that the release does not have, is no longer told of.
+/// A task that no run has named for so long, and that the release does not have, is no longer told
+/// of.
 const FORGOTTEN_AFTER_SECONDS: i64 = 30 * 86_400;
 
 /// What the ledger says by now.
@@ -30,7 +33,8 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelHistory {
     pub last: RunSummary,
-    /// When a run last came to its end, which published a release or found it unchanged. In seconds.
+    /// When a run last came to its end, which published a release or found it unchanged. In
+    /// seconds.
     pub succeeded_at: Option<i64>,
     /// How each task stands that runs have named.
     pub tasks: BTreeMap<String, Standing>,
@@ -61,7 +65,8 @@ pub struct Standing {
     pub next_step: Option<String>,
     pub is_optional: bool,
     pub late_since: Option<Date>,
-    /// Whether its last build set more records aside than the declared level. Nights in which nothing was built leave that as it is.
+    /// Whether its last build set more records aside than the declared level. Nights in which
+    /// nothing was built leave that as it is.
     pub is_above_warning_level: bool,
     pub findings: usize,
     pub duration_ms: u64,
@@ -96,10 +101,15 @@ impl History {
     /// Reads entries, oldest first.
     pub fn of(entries: &[LedgerEntry]) -> Self {
         let mut history = Self::default();
-        entries.iter().filter(|entry| is_run(entry)).for_each(|entry| history.add(entry));
+        entries
+            .iter()
+            .filter(|entry| is_run(entry))
+            .for_each(|entry| history.add(entry));
         for channel in history.channels.values_mut() {
             let last = channel.last.ended_at;
-            channel.tasks.retain(|_, standing| last - standing.named_at <= FORGOTTEN_AFTER_SECONDS);
+            channel
+                .tasks
+                .retain(|_, standing| last - standing.named_at <= FORGOTTEN_AFTER_SECONDS);
         }
         history
     }
@@ -120,18 +130,33 @@ impl History {
             let standing = standing(told, last.ended_at, tasks.get(task_id));
             tasks.insert(task_id.clone(), standing);
         }
-        self.channels.insert(entry.channel.clone(), ChannelHistory { last, succeeded_at: succeeded_at.or(before), tasks });
+        self.channels.insert(
+            entry.channel.clone(),
+            ChannelHistory {
+                last,
+                succeeded_at: succeeded_at.or(before),
+                tasks,
+            },
+        );
     }
 }
 
 /// Whether an entry is of a run, and not of what a person did.
 pub(super) fn is_run(entry: &LedgerEntry) -> bool {
-    entry.import.is_none() && (!entry.tasks.is_empty() || matches!(entry.outcome.as_str(), "published" | "unchanged" | "mended" | "nothing" | "failed"))
+    entry.import.is_none()
+        && (!entry.tasks.is_empty()
+            || matches!(
+                entry.outcome.as_str(),
+                "published" | "unchanged" | "mended" | "nothing" | "failed"
+            ))
 }
 
 fn summary(entry: &LedgerEntry) -> RunSummary {
     let mut tasks = BTreeMap::new();
-    entry.tasks.values().for_each(|task| *tasks.entry(task.outcome.clone()).or_default() += 1);
+    entry
+        .tasks
+        .values()
+        .for_each(|task| *tasks.entry(task.outcome.clone()).or_default() += 1);
     RunSummary {
         run_id: entry.run_id.clone(),
         started_at: seconds(&entry.started_at),
@@ -156,17 +181,30 @@ fn standing(told: &LedgerTask, ended_at: i64, before: Option<&Standing>) -> Stan
         next_step: told.next_step.clone(),
         is_optional: told.is_optional,
         late_since: told.late_since,
-        is_above_warning_level: if is_built { told.is_above_warning_level } else { is_above_before || told.is_above_warning_level },
+        is_above_warning_level: if is_built {
+            told.is_above_warning_level
+        } else {
+            is_above_before || told.is_above_warning_level
+        },
         findings: told.findings.len(),
         duration_ms: told.duration_ms,
         named_at: ended_at,
-        confirmed_at: is_confirmed.then_some(ended_at).or_else(|| before.and_then(|before| before.confirmed_at)),
-        built_at: is_built.then_some(ended_at).or_else(|| before.and_then(|before| before.built_at)),
-        failed_runs: if is_failed { before.map_or(0, |before| before.failed_runs) + 1 } else { 0 },
+        confirmed_at: is_confirmed
+            .then_some(ended_at)
+            .or_else(|| before.and_then(|before| before.confirmed_at)),
+        built_at: is_built
+            .then_some(ended_at)
+            .or_else(|| before.and_then(|before| before.built_at)),
+        failed_runs: if is_failed {
+            before.map_or(0, |before| before.failed_runs) + 1
+        } else {
+            0
+        },
     }
 }
 
-/// An instant of the ledger in seconds; the beginning of time where it cannot be read, which every watch takes for too long ago.
+/// An instant of the ledger in seconds; the beginning of time where it cannot be read, which every
+/// watch takes for too long ago.
 pub(super) fn seconds(instant: &str) -> i64 {
     instant.parse::<Timestamp>().map_or(0, Timestamp::as_second)
 }

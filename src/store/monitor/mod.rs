@@ -1,4 +1,5 @@
-//! What an operator's programs ask of an installation: the ledger's runs become numbers for Prometheus and events for whom they concern.
+//! What an operator's programs ask of an installation: the ledger's runs become numbers for
+//! Prometheus and events for whom they concern.
 //!
 //! | from | comes |
 //! |---|---|

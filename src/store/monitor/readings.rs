@@ -1,5 +1,5 @@
-//! The numbers of an installation, each a gauge. What happened at a time is told as that time and not as an age, so that a number that was
-//! written last night is still true at noon.
+//! The numbers of an installation, each a gauge. What happened at a time is told as that time and
+//! not as an age, so that a number that was written last night is still true at noon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use pubdata_core::error::Result;
 /// Rules of a dataset that have a number of their own; those with fewer records are told together.
 const RULES: usize = 20;
 
-/// Gauges with their names, in a fixed order. There is no list of records, callers or addresses among the labels: their number is bounded by the
-/// declarations and the channels.
+/// Gauges with their names, in a fixed order. There is no list of records, callers or addresses
+/// among the labels: their number is bounded by the declarations and the channels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Readings(pub Vec<Reading>);
 
@@ -61,18 +61,32 @@ impl StreamTimes {
         let state = FollowState::read(home)?;
         let instant = |told: &Option<String>| told.as_deref().map(seconds);
         Ok(Self {
-            feeds: state.feeds.iter().map(|(feed, told)| (feed.name(), (instant(&told.asked_at), instant(&told.read_at)))).collect(),
+            feeds: state
+                .feeds
+                .iter()
+                .map(|(feed, told)| {
+                    (
+                        feed.name(),
+                        (instant(&told.asked_at), instant(&told.read_at)),
+                    )
+                })
+                .collect(),
             last_event_at: last_event_at(home)?.as_deref().map(seconds),
         })
     }
 }
 
 impl Readings {
-    /// The numbers of a home: what its ledger says, what is free on its disk, and how its follower stands. What cannot be read has no number and
-    /// is told in the log; the others are true all the same.
+    /// The numbers of a home: what its ledger says, what is free on its disk, and how its follower
+    /// stands. What cannot be read has no number and is told in the log; the others are true all
+    /// the same.
     pub fn of_home(home: &Home, history: &History, release: Option<&OfRelease<'_>>) -> Self {
-        let stream = StreamTimes::of(home).inspect_err(|error| tracing::warn!(%error, "no numbers of the stream")).unwrap_or_default();
-        let free = free_bytes(home).inspect_err(|error| tracing::warn!(%error, "no number of free bytes")).ok();
+        let stream = StreamTimes::of(home)
+            .inspect_err(|error| tracing::warn!(%error, "no numbers of the stream"))
+            .unwrap_or_default();
+        let free = free_bytes(home)
+            .inspect_err(|error| tracing::warn!(%error, "no number of free bytes"))
+            .ok();
         let mut readings = release.map(of_release).unwrap_or_default();
         readings.extend(of_runs(history));
         readings.extend(of_tasks(history));
@@ -83,22 +97,56 @@ impl Readings {
 }
 
 fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
-    let OfRelease { channel, manifest, freshness } = release;
-    let mut sources = Reading::new("pubdata_dataset_source_timestamp_seconds", "Date of the newest file that a dataset was made from.");
-    let mut fresh = Reading::new("pubdata_dataset_freshness", "1 for how fresh a dataset is against its publisher's cadence and calendar.");
-    let mut due = Reading::new("pubdata_dataset_due_timestamp_seconds", "Day from which the next edition of a dataset is late by its publisher's calendar.");
+    let OfRelease {
+        channel,
+        manifest,
+        freshness,
+    } = release;
+    let mut sources = Reading::new(
+        "pubdata_dataset_source_timestamp_seconds",
+        "Date of the newest file that a dataset was made from.",
+    );
+    let mut fresh = Reading::new(
+        "pubdata_dataset_freshness",
+        "1 for how fresh a dataset is against its publisher's cadence and calendar.",
+    );
+    let mut due = Reading::new(
+        "pubdata_dataset_due_timestamp_seconds",
+        "Day from which the next edition of a dataset is late by its publisher's calendar.",
+    );
     let mut rows = Reading::new("pubdata_dataset_rows", "Rows of a dataset.");
-    let mut quarantined = Reading::new("pubdata_dataset_quarantined_rows", "Records of a dataset that were set aside, by rule.");
+    let mut quarantined = Reading::new(
+        "pubdata_dataset_quarantined_rows",
+        "Records of a dataset that were set aside, by rule.",
+    );
     for (dataset_id, dataset) in &manifest.datasets {
-        let labels = || vec![("channel", (*channel).to_owned()), ("dataset", dataset_id.clone())];
+        let labels = || {
+            vec![
+                ("channel", (*channel).to_owned()),
+                ("dataset", dataset_id.clone()),
+            ]
+        };
         let task_ids: BTreeSet<&String> = dataset.parts.iter().map(|part| &part.task_id).collect();
-        let tasks: Vec<(&String, &TaskEntry)> = task_ids.into_iter().filter_map(|task_id| manifest.tasks.get_key_value(task_id)).collect();
-        let newest = tasks.iter().flat_map(|(_, task)| &task.inputs).fold(None::<Date>, |newest, input| newest.max(input.day()));
+        let tasks: Vec<(&String, &TaskEntry)> = task_ids
+            .into_iter()
+            .filter_map(|task_id| manifest.tasks.get_key_value(task_id))
+            .collect();
+        let newest = tasks
+            .iter()
+            .flat_map(|(_, task)| &task.inputs)
+            .fold(None::<Date>, |newest, input| newest.max(input.day()));
         sources.add(labels(), newest.and_then(midnight));
-        let next = tasks.iter().filter(|(task_id, _)| manifest.awaits_an_edition(task_id)).flat_map(|(_, task)| task.due.values().copied()).min();
+        let next = tasks
+            .iter()
+            .filter(|(task_id, _)| manifest.awaits_an_edition(task_id))
+            .flat_map(|(_, task)| task.due.values().copied())
+            .min();
         due.add(labels(), next.and_then(midnight));
         if let Some(word) = freshness.get(dataset_id) {
-            fresh.add([labels(), vec![("freshness", (*word).to_owned())]].concat(), Some(1));
+            fresh.add(
+                [labels(), vec![("freshness", (*word).to_owned())]].concat(),
+                Some(1),
+            );
         }
         rows.add_count(labels(), manifest.rows(dataset_id));
         for (rule, count) in most(manifest.quarantined(dataset_id)) {
@@ -112,7 +160,10 @@ fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
 fn most(counts: BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let others: u64 = counts.drain(counts.len().min(RULES)..).map(|(_, count)| count).sum();
+    let others: u64 = counts
+        .drain(counts.len().min(RULES)..)
+        .map(|(_, count)| count)
+        .sum();
     if others > 0 {
         counts.push(("other".to_owned(), others));
     }
@@ -121,49 +172,110 @@ fn most(counts: BTreeMap<String, u64>) -> Vec<(String, u64)> {
 
 fn of_runs(history: &History) -> Vec<Reading> {
     let mut readings = [
-        Reading::new("pubdata_run_exit_code", "Exit code of the last run of a channel."),
-        Reading::new("pubdata_run_start_timestamp_seconds", "When the last run of a channel began."),
-        Reading::new("pubdata_run_end_timestamp_seconds", "When the last run of a channel ended."),
-        Reading::new("pubdata_run_success_timestamp_seconds", "When a run of a channel last ended with a release, new or unchanged (exit code below 40)."),
-        Reading::new("pubdata_run_duration_seconds", "How long the last run of a channel took."),
-        Reading::new("pubdata_run_fetched_bytes", "Bytes of the files that were new in the last run of a channel."),
+        Reading::new(
+            "pubdata_run_exit_code",
+            "Exit code of the last run of a channel.",
+        ),
+        Reading::new(
+            "pubdata_run_start_timestamp_seconds",
+            "When the last run of a channel began.",
+        ),
+        Reading::new(
+            "pubdata_run_end_timestamp_seconds",
+            "When the last run of a channel ended.",
+        ),
+        Reading::new(
+            "pubdata_run_success_timestamp_seconds",
+            "When a run of a channel last ended with a release, new or unchanged (exit code below 40).",
+        ),
+        Reading::new(
+            "pubdata_run_duration_seconds",
+            "How long the last run of a channel took.",
+        ),
+        Reading::new(
+            "pubdata_run_fetched_bytes",
+            "Bytes of the files that were new in the last run of a channel.",
+        ),
     ];
-    let mut tasks = Reading::new("pubdata_run_tasks", "Tasks of the last run of a channel, by what became of them.");
-    for (channel, ChannelHistory { last, succeeded_at, .. }) in &history.channels {
+    let mut tasks = Reading::new(
+        "pubdata_run_tasks",
+        "Tasks of the last run of a channel, by what became of them.",
+    );
+    for (
+        channel,
+        ChannelHistory {
+            last, succeeded_at, ..
+        },
+    ) in &history.channels
+    {
         let numbers = [
             Some(i64::from(last.exit_code)),
             Some(last.started_at),
             Some(last.ended_at),
             *succeeded_at,
             Some(last.ended_at - last.started_at),
-            last.fetched_bytes.and_then(|bytes| i64::try_from(bytes).ok()),
+            last.fetched_bytes
+                .and_then(|bytes| i64::try_from(bytes).ok()),
         ];
         for (reading, number) in readings.iter_mut().zip(numbers) {
             reading.add(vec![("channel", channel.clone())], number);
         }
         for (outcome, count) in &last.tasks {
-            tasks.add_count(vec![("channel", channel.clone()), ("outcome", outcome.clone())], *count as u64);
+            tasks.add_count(
+                vec![("channel", channel.clone()), ("outcome", outcome.clone())],
+                *count as u64,
+            );
         }
     }
     readings.into_iter().chain([tasks]).collect()
 }
 
 fn of_tasks(history: &History) -> Vec<Reading> {
-    let mut outcomes = Reading::new("pubdata_task_outcome", "1 for what became of a task in the last run that named it.");
+    let mut outcomes = Reading::new(
+        "pubdata_task_outcome",
+        "1 for what became of a task in the last run that named it.",
+    );
     let mut readings = [
-        Reading::new("pubdata_task_failed_runs", "Runs in a row, up to the last, in which a task was blocked or a source of it missing."),
-        Reading::new("pubdata_task_optional", "1 where the operator has said that a night can do without the task."),
-        Reading::new("pubdata_task_above_warning_level", "1 where the last build of a task set more records aside than the declared level."),
-        Reading::new("pubdata_task_findings", "What needs attention about the sources of a task."),
-        Reading::new("pubdata_task_confirmed_timestamp_seconds", "When a run last built a task, or found that there was nothing to build."),
-        Reading::new("pubdata_task_built_timestamp_seconds", "When a run last built a task."),
-        Reading::new("pubdata_task_late_since_timestamp_seconds", "Day since which an edition of a task's sources was late when a run last named it."),
+        Reading::new(
+            "pubdata_task_failed_runs",
+            "Runs in a row, up to the last, in which a task was blocked or a source of it missing.",
+        ),
+        Reading::new(
+            "pubdata_task_optional",
+            "1 where the operator has said that a night can do without the task.",
+        ),
+        Reading::new(
+            "pubdata_task_above_warning_level",
+            "1 where the last build of a task set more records aside than the declared level.",
+        ),
+        Reading::new(
+            "pubdata_task_findings",
+            "What needs attention about the sources of a task.",
+        ),
+        Reading::new(
+            "pubdata_task_confirmed_timestamp_seconds",
+            "When a run last built a task, or found that there was nothing to build.",
+        ),
+        Reading::new(
+            "pubdata_task_built_timestamp_seconds",
+            "When a run last built a task.",
+        ),
+        Reading::new(
+            "pubdata_task_late_since_timestamp_seconds",
+            "Day since which an edition of a task's sources was late when a run last named it.",
+        ),
     ];
-    let mut durations = Reading::new("pubdata_task_duration_seconds", "How long a task took in the last run that named it.");
+    let mut durations = Reading::new(
+        "pubdata_task_duration_seconds",
+        "How long a task took in the last run that named it.",
+    );
     for (channel, ChannelHistory { tasks, .. }) in &history.channels {
         for (task_id, task) in tasks {
             let labels = || vec![("channel", channel.clone()), ("task", task_id.clone())];
-            outcomes.add([labels(), vec![("outcome", task.outcome.clone())]].concat(), Some(1));
+            outcomes.add(
+                [labels(), vec![("outcome", task.outcome.clone())]].concat(),
+                Some(1),
+            );
             let numbers = [
                 i64::try_from(task.failed_runs).ok(),
                 Some(i64::from(task.is_optional)),
@@ -176,20 +288,35 @@ fn of_tasks(history: &History) -> Vec<Reading> {
             for (reading, number) in readings.iter_mut().zip(numbers) {
                 reading.add(labels(), number);
             }
-            durations.samples.push(Sample { labels: labels(), value: task.duration_ms as f64 / 1e3 });
+            durations.samples.push(Sample {
+                labels: labels(),
+                value: task.duration_ms as f64 / 1e3,
+            });
         }
     }
-    [outcomes].into_iter().chain(readings).chain([durations]).collect()
+    [outcomes]
+        .into_iter()
+        .chain(readings)
+        .chain([durations])
+        .collect()
 }
 
 fn of_disk(history: &History, free: Option<u64>) -> Vec<Reading> {
-    let mut rooms = Reading::new("pubdata_home_bytes", "What each folder of the home took when the last run ended; files of several names count once.");
+    let mut rooms = Reading::new(
+        "pubdata_home_bytes",
+        "What each folder of the home took when the last run ended; files of several names count once.",
+    );
     for (room, bytes) in history.disk.iter().flat_map(|disk| &disk.rooms) {
         rooms.add_count(vec![("room", room.clone())], *bytes);
     }
-    let mut left = Reading::new("pubdata_home_free_bytes", "What may still be written to the file system of the home.");
-    let mut full =
-        Reading::new("pubdata_home_full_timestamp_seconds", "When the file system of the home will be full, as the home has grown in the last runs.");
+    let mut left = Reading::new(
+        "pubdata_home_free_bytes",
+        "What may still be written to the file system of the home.",
+    );
+    let mut full = Reading::new(
+        "pubdata_home_full_timestamp_seconds",
+        "When the file system of the home will be full, as the home has grown in the last runs.",
+    );
     if let Some(free) = free {
         left.add_count(Vec::new(), free);
         full.add(Vec::new(), full_at(&history.sizes, free));
@@ -198,33 +325,54 @@ fn of_disk(history: &History, free: Option<u64>) -> Vec<Reading> {
 }
 
 fn of_stream(stream: &StreamTimes) -> Vec<Reading> {
-    let mut asked = Reading::new("pubdata_stream_asked_timestamp_seconds", "When the follower last asked a feed.");
-    let mut read = Reading::new("pubdata_stream_read_timestamp_seconds", "When the follower last could read a feed.");
+    let mut asked = Reading::new(
+        "pubdata_stream_asked_timestamp_seconds",
+        "When the follower last asked a feed.",
+    );
+    let mut read = Reading::new(
+        "pubdata_stream_read_timestamp_seconds",
+        "When the follower last could read a feed.",
+    );
     for (feed, (asked_at, read_at)) in &stream.feeds {
         asked.add(vec![("feed", (*feed).to_owned())], *asked_at);
         read.add(vec![("feed", (*feed).to_owned())], *read_at);
     }
-    let mut event = Reading::new("pubdata_stream_event_timestamp_seconds", "When the newest event of the log of filings was noticed.");
+    let mut event = Reading::new(
+        "pubdata_stream_event_timestamp_seconds",
+        "When the newest event of the log of filings was noticed.",
+    );
     event.add(Vec::new(), stream.last_event_at);
     vec![asked, read, event]
 }
 
 impl Reading {
     fn new(name: &'static str, help: &'static str) -> Self {
-        Self { name, help, samples: Vec::new() }
+        Self {
+            name,
+            help,
+            samples: Vec::new(),
+        }
     }
 
     /// Adds a number that is known.
     fn add(&mut self, labels: Vec<(&'static str, String)>, value: Option<i64>) {
-        self.samples.extend(value.map(|value| Sample { labels, value: value as f64 }));
+        self.samples.extend(value.map(|value| Sample {
+            labels,
+            value: value as f64,
+        }));
     }
 
     fn add_count(&mut self, labels: Vec<(&'static str, String)>, count: u64) {
-        self.samples.push(Sample { labels, value: count as f64 });
+        self.samples.push(Sample {
+            labels,
+            value: count as f64,
+        });
     }
 }
 
 /// The first second of a day.
 fn midnight(day: Date) -> Option<i64> {
-    day.to_zoned(TimeZone::UTC).ok().map(|start| start.timestamp().as_second())
+    day.to_zoned(TimeZone::UTC)
+        .ok()
+        .map(|start| start.timestamp().as_second())
 }

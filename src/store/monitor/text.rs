@@ -1,4 +1,5 @@
-//! Readings as text: for a server's `/metrics` among its own numbers, and for a file that a collector reads.
+//! Readings as text: for a server's `/metrics` among its own numbers, and for a file that a
+//! collector reads.
 
 use std::fmt;
 
@@ -19,7 +20,8 @@ const END: &str = "# EOF\n";
 impl Collector for Readings {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for reading in &self.0 {
-            let mut metric = encoder.encode_descriptor(reading.name, reading.help, None, MetricType::Gauge)?;
+            let mut metric =
+                encoder.encode_descriptor(reading.name, reading.help, None, MetricType::Gauge)?;
             match reading.samples.as_slice() {
                 [only] if only.labels.is_empty() => encode_number(only.value, metric)?,
                 samples => {
@@ -34,16 +36,25 @@ impl Collector for Readings {
 }
 
 fn encode_number(value: f64, encoder: MetricEncoder<'_>) -> fmt::Result {
-    if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE { ConstGauge::new(value as i64).encode(encoder) } else { ConstGauge::new(value).encode(encoder) }
+    if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
+        ConstGauge::new(value as i64).encode(encoder)
+    } else {
+        ConstGauge::new(value).encode(encoder)
+    }
 }
 
 impl Readings {
     /// A server's text of OpenMetrics with these numbers added.
     pub fn added_to(self, text: &str) -> String {
-        format!("{}{}{END}", text.strip_suffix(END).unwrap_or(text), self.prometheus_text())
+        format!(
+            "{}{}{END}",
+            text.strip_suffix(END).unwrap_or(text),
+            self.prometheus_text()
+        )
     }
 
-    /// The text of a file for node_exporter's textfile collector: the format of Prometheus from before OpenMetrics. Gauges are written alike in both.
+    /// The text of a file for node_exporter's textfile collector: the format of Prometheus from
+    /// before OpenMetrics. Gauges are written alike in both.
     pub fn prometheus_text(self) -> String {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));

@@ -1,4 +1,5 @@
-//! The ledger's history for a program that asks again and again: read anew only when the file has changed.
+//! The ledger's history for a program that asks again and again: read anew only when the file has
+//! changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -19,7 +20,10 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(home: Home) -> Self {
-        Self { home, kept: Mutex::default() }
+        Self {
+            home,
+            kept: Mutex::default(),
+        }
     }
 
     pub fn home(&self) -> &Home {
@@ -34,7 +38,9 @@ impl Watch {
         let path = self.home.ledger_file();
         let stamp = match std::fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Arc::default()),
-            metadata => metadata.map(|metadata| (metadata.len(), metadata.modified().ok())).at("look at", &path)?,
+            metadata => metadata
+                .map(|metadata| (metadata.len(), metadata.modified().ok()))
+                .at("look at", &path)?,
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, history)) = kept.as_ref().filter(|(known, _)| *known == stamp) {

@@ -1,4 +1,5 @@
-//! Checks the seal of a release and the log of its channel against the release's parts, and against what this home has signed.
+//! Checks the seal of a release and the log of its channel against the release's parts, and against
+//! what this home has signed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,27 +32,43 @@ pub struct SealFindings {
     pub problems: Vec<String>,
 }
 
-/// Checks a release's seal and the log of a channel. `are_parts_whole` says that the parts are those of the manifest: then the seal is made again.
+/// Checks a release's seal and the log of a channel. `are_parts_whole` says that the parts are
+/// those of the manifest: then the seal is made again.
 ///
 /// # Errors
 /// `Config`, when the name is not one a channel can have; `Store`, when a file cannot be read.
-pub async fn examine_seal(releases: &Releases, home: &Home, channel: &str, manifest: &Manifest, are_parts_whole: bool) -> Result<SealFindings> {
+pub async fn examine_seal(
+    releases: &Releases,
+    home: &Home,
+    channel: &str,
+    manifest: &Manifest,
+    are_parts_whole: bool,
+) -> Result<SealFindings> {
     let file = format!("releases/{}/records.json", manifest.release_id);
-    let known = releases.seal_file(&manifest.release_id).await?.map(|bytes| Seal::from_json(&bytes));
+    let known = releases
+        .seal_file(&manifest.release_id)
+        .await?
+        .map(|bytes| Seal::from_json(&bytes));
     let (logged, mut problems) = examine_log(&Log::of(releases, channel), home).await?;
     // Without a file and a log, no seal was ever made.
     let made = match are_parts_whole && (known.is_some() || logged.is_some()) {
         true => Some(seal(releases, manifest, None, &Roots::default()).await),
         false => None,
     };
-    let index_of = |seal: &Seal| logged.as_ref().and_then(|logged| logged.index_of(&seal.release.digest()));
+    let index_of = |seal: &Seal| {
+        logged
+            .as_ref()
+            .and_then(|logged| logged.index_of(&seal.release.digest()))
+    };
     let index = match (&known, &made) {
         (Some(Err(error)), _) | (Some(Ok(_)), Some(Err(error))) => {
             problems.push(format!("{file}: {error}; {MADE_AGAIN}"));
             None
         }
         (Some(Ok(known)), Some(Ok(made))) if known != made => {
-            problems.push(format!("{file}: it is not the seal of these parts; {MADE_AGAIN}"));
+            problems.push(format!(
+                "{file}: it is not the seal of these parts; {MADE_AGAIN}"
+            ));
             None
         }
         (Some(Ok(known)), _) => index_of(known),
@@ -62,20 +79,29 @@ pub async fn examine_seal(releases: &Releases, home: &Home, channel: &str, manif
         }
         (None, _) => None,
     };
-    let checkpoint = logged.as_ref().and_then(|logged| Checkpoint::parse(&logged.note));
+    let checkpoint = logged
+        .as_ref()
+        .and_then(|logged| Checkpoint::parse(&logged.note));
     let entry = index.zip(checkpoint).filter(|_| problems.is_empty());
     Ok(SealFindings {
-        entry: entry.map(|(index, checkpoint)| LogEntry { log: checkpoint.origin, log_index: index as u64, log_size: checkpoint.size }),
+        entry: entry.map(|(index, checkpoint)| LogEntry {
+            log: checkpoint.origin,
+            log_index: index as u64,
+            log_size: checkpoint.size,
+        }),
         problems,
     })
 }
 
-const MADE_AGAIN: &str = "`pubdata seal` makes it again, and the signed log tells which seal was published";
+const MADE_AGAIN: &str =
+    "`pubdata seal` makes it again, and the signed log tells which seal was published";
 
 /// Reads a log and compares all its files with each other and with what this home signed last.
 async fn examine_log(log: &Log<'_>, home: &Home) -> Result<(Option<Logged>, Vec<String>)> {
     let note = signed_note(home, log.channel())?;
-    let signed = note.as_deref().and_then(|note| Some((note, Checkpoint::parse(note)?)));
+    let signed = note
+        .as_deref()
+        .and_then(|note| Some((note, Checkpoint::parse(note)?)));
     let logged = match log.read().await {
         Ok(logged) => logged,
         Err(error) => return Ok((None, vec![error.to_string()])),
@@ -85,15 +111,36 @@ async fn examine_log(log: &Log<'_>, home: &Home) -> Result<(Option<Logged>, Vec<
     if note.is_some() && signed.is_none() {
         problems.push(format!("signed/{} is no signed checkpoint", log.channel()));
     }
-    let by_home = |checkpoint: &Checkpoint| format!("this home has signed the log at size {} (signed/{})", checkpoint.size, log.channel());
-    if let Some((_, checkpoint)) = signed.as_ref().filter(|(_, checkpoint)| checkpoint.size > size as u64) {
-        problems.push(format!("{} is missing: {}", log.file_of_checkpoint(checkpoint.size), by_home(checkpoint)));
+    let by_home = |checkpoint: &Checkpoint| {
+        format!(
+            "this home has signed the log at size {} (signed/{})",
+            checkpoint.size,
+            log.channel()
+        )
+    };
+    if let Some((_, checkpoint)) = signed
+        .as_ref()
+        .filter(|(_, checkpoint)| checkpoint.size > size as u64)
+    {
+        problems.push(format!(
+            "{} is missing: {}",
+            log.file_of_checkpoint(checkpoint.size),
+            by_home(checkpoint)
+        ));
     }
-    let Some(logged) = logged else { return Ok((None, problems)) };
-    if let Some((_, checkpoint)) = signed.as_ref().filter(|(_, checkpoint)| checkpoint.size <= size as u64)
+    let Some(logged) = logged else {
+        return Ok((None, problems));
+    };
+    if let Some((_, checkpoint)) = signed
+        .as_ref()
+        .filter(|(_, checkpoint)| checkpoint.size <= size as u64)
         && !continues(&logged.seals, checkpoint)
     {
-        problems.push(format!("{} does not continue what was signed: {}", log.file_of_checkpoint(size as u64), by_home(checkpoint)));
+        problems.push(format!(
+            "{} does not continue what was signed: {}",
+            log.file_of_checkpoint(size as u64),
+            by_home(checkpoint)
+        ));
     }
     problems.extend(log.changed_tiles(&logged).await?);
     let key_file = log.path_of("key");
@@ -103,10 +150,16 @@ async fn examine_log(log: &Log<'_>, home: &Home) -> Result<(Option<Logged>, Vec<
             Err(error) => problems.push(format!("{key_file}: {error}")),
             Ok(key) => {
                 if key.opened(&logged.note).is_none() {
-                    problems.push(format!("{} is not signed by the key of {key_file}", log.file_of_checkpoint(size as u64)));
+                    problems.push(format!(
+                        "{} is not signed by the key of {key_file}",
+                        log.file_of_checkpoint(size as u64)
+                    ));
                 }
                 if signed.is_some_and(|(note, _)| key.opened(note).is_none()) {
-                    problems.push(format!("{key_file} is not the key that signed last from this home (signed/{})", log.channel()));
+                    problems.push(format!(
+                        "{key_file} is not the key that signed last from this home (signed/{})",
+                        log.channel()
+                    ));
                 }
             }
         },

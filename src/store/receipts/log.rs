@@ -1,5 +1,5 @@
-//! The log of a channel: the releases it has pointed at, as a tree that only grows, in files as C2SP `tlog-tiles` has them. A leaf's data is the 32
-//! bytes of the digest of a release's seal.
+//! The log of a channel: the releases it has pointed at, as a tree that only grows, in files as
+//! C2SP `tlog-tiles` has them. A leaf's data is the 32 bytes of the digest of a release's seal.
 //!
 //! ```text
 //! log/<channel>/tile/entries/<number>      the data of 256 leaves, each behind its length in two bytes; the last `….p/<width>` with fewer
@@ -8,9 +8,11 @@
 //! log/<channel>/key                        what the newest checkpoint is verified with
 //! ```
 //!
-//! A leaf is logged in this order. Its file of entries is created: of two publishers one is first, and the other goes on behind it. Everything else
-//! is a function of the leaves and the key, so that whoever comes next finishes what a killed publisher began, with the same bytes. What is signed is
-//! remembered in the publisher's home before the checkpoint is there: a log that was put back, or exchanged, is not signed on.
+//! A leaf is logged in this order. Its file of entries is created: of two publishers one is first,
+//! and the other goes on behind it. Everything else is a function of the leaves and the key, so
+//! that whoever comes next finishes what a killed publisher began, with the same bytes. What is
+//! signed is remembered in the publisher's home before the checkpoint is there: a log that was put
+//! back, or exchanged, is not signed on.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -45,7 +47,10 @@ pub struct Logged {
 impl Logged {
     /// The hashes of its leaves.
     pub fn leaves(&self) -> Vec<Digest> {
-        self.seals.iter().map(|seal| leaf_hash(seal.as_bytes())).collect()
+        self.seals
+            .iter()
+            .map(|seal| leaf_hash(seal.as_bytes()))
+            .collect()
     }
 
     /// Where a seal was logged last.
@@ -95,7 +100,10 @@ impl<'a> Log<'a> {
                 let expected: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
                 match self.releases.log_file(self.channel, &name).await? {
                     Some(bytes) if bytes == expected => {}
-                    Some(_) => changed.push(format!("{} is not the tile of the log's entries", self.path_of(&name))),
+                    Some(_) => changed.push(format!(
+                        "{} is not the tile of the log's entries",
+                        self.path_of(&name)
+                    )),
                     None => changed.push(format!("{} is missing", self.path_of(&name))),
                 }
             }
@@ -105,18 +113,29 @@ impl<'a> Log<'a> {
         Ok(changed)
     }
 
-    /// The newest signed note and its size; none before the first release was sealed. `known` is a size that the log is known to have had, or 0.
+    /// The newest signed note and its size; none before the first release was sealed. `known` is a
+    /// size that the log is known to have had, or 0.
     ///
     /// # Errors
     /// `Store`, when it cannot be read.
     pub async fn newest_note(&self, known: u64) -> Result<Option<(u64, Bytes)>> {
         let from = match known {
-            0 => self.releases.log_sizes(self.channel).await?.last().copied().unwrap_or_default(),
+            0 => self
+                .releases
+                .log_sizes(self.channel)
+                .await?
+                .last()
+                .copied()
+                .unwrap_or_default(),
             known => known,
         };
         let mut newest = None;
         for size in from.max(1).. {
-            match self.releases.log_file(self.channel, &checkpoint_name(size)).await? {
+            match self
+                .releases
+                .log_file(self.channel, &checkpoint_name(size))
+                .await?
+            {
                 Some(note) => newest = Some((size, note)),
                 None => break,
             }
@@ -129,54 +148,93 @@ impl<'a> Log<'a> {
     /// # Errors
     /// `Store`, when a file of it is missing, or its leaves are not those of its checkpoint.
     pub async fn read(&self) -> Result<Option<Logged>> {
-        let Some(size) = self.releases.log_sizes(self.channel).await?.last().copied() else { return Ok(None) };
-        let damaged = |reason: &str| Error::store(format!("the log of channel `{}` is damaged: {reason}", self.channel)).hint(LOST);
+        let Some(size) = self.releases.log_sizes(self.channel).await?.last().copied() else {
+            return Ok(None);
+        };
+        let damaged = |reason: &str| {
+            Error::store(format!(
+                "the log of channel `{}` is damaged: {reason}",
+                self.channel
+            ))
+            .hint(LOST)
+        };
         let file = self.file_of_checkpoint(size);
-        let note = self.releases.log_file(self.channel, &checkpoint_name(size)).await?.ok_or_else(|| damaged(&format!("{file} is missing")))?;
-        let note = String::from_utf8(note.to_vec()).map_err(|_| damaged(&format!("{file} is no text")))?;
+        let note = self
+            .releases
+            .log_file(self.channel, &checkpoint_name(size))
+            .await?
+            .ok_or_else(|| damaged(&format!("{file} is missing")))?;
+        let note =
+            String::from_utf8(note.to_vec()).map_err(|_| damaged(&format!("{file} is no text")))?;
         let checkpoint = Checkpoint::parse(&note).filter(|checkpoint| checkpoint.size == size);
-        let checkpoint = checkpoint.ok_or_else(|| damaged(&format!("{file} is no checkpoint of size {size}")))?;
+        let checkpoint = checkpoint
+            .ok_or_else(|| damaged(&format!("{file} is no checkpoint of size {size}")))?;
         let size = usize::try_from(size).map_err(|_| damaged("it is too long"))?;
         let mut seals = Vec::new();
         for number in 0..size.div_ceil(TILE) {
             let name = tile_name("entries", number, TILE.min(size - number * TILE));
-            let bundle = self.releases.log_file(self.channel, &name).await?.ok_or_else(|| damaged(&format!("{} is missing", self.path_of(&name))))?;
-            seals.extend(entries(&bundle).ok_or_else(|| damaged(&format!("{} is cut short", self.path_of(&name))))?);
+            let bundle = self
+                .releases
+                .log_file(self.channel, &name)
+                .await?
+                .ok_or_else(|| damaged(&format!("{} is missing", self.path_of(&name))))?;
+            seals.extend(
+                entries(&bundle)
+                    .ok_or_else(|| damaged(&format!("{} is cut short", self.path_of(&name))))?,
+            );
         }
         let logged = Logged { seals, note };
         if logged.seals.len() != size || root(&logged.leaves()) != checkpoint.root {
-            return Err(damaged(&format!("its leaves are not those of its checkpoint {file}")));
+            return Err(damaged(&format!(
+                "its leaves are not those of its checkpoint {file}"
+            )));
         }
         Ok(Some(logged))
     }
 
-    /// The log as far as it is signed, with the publisher's key or the one that it continues; none before the first release was sealed.
+    /// The log as far as it is signed, with the publisher's key or the one that it continues; none
+    /// before the first release was sealed.
     ///
     /// # Errors
-    /// As reading it; `Store`, when somebody else has signed it, or it is not the one that was signed from here.
+    /// As reading it; `Store`, when somebody else has signed it, or it is not the one that was
+    /// signed from here.
     pub async fn signed_by(&self, signer: &Signer<'_>) -> Result<Option<Logged>> {
         let key = signer.key.of_log(self.channel)?;
         let logged = self.read().await?;
         if let Some(logged) = &logged
             && signer.opened(&key, &logged.note).is_none()
         {
-            let message = format!("the newest checkpoint of the log of channel `{}` is not signed by {}", self.channel, key.name());
+            let message = format!(
+                "the newest checkpoint of the log of channel `{}` is not signed by {}",
+                self.channel,
+                key.name()
+            );
             return Err(Error::store(message).hint("if another key of yours signed it: `pubdata seal --continues KEY`, with what that one is verified with; if none did, somebody has written below log/"));
         }
         Ok(logged)
     }
 
-    /// Logs the seals that are not in it, in this order, and signs each size of the log. Where there is nothing to log and another key has signed it,
-    /// the last one is logged once more.
+    /// Logs the seals that are not in it, in this order, and signs each size of the log. Where
+    /// there is nothing to log and another key has signed it, the last one is logged once more.
     ///
     /// # Errors
-    /// As [`Log::signed_by`]; `Busy`, when another publisher has logged what this one does not know; `Store`, when it cannot be written.
+    /// As [`Log::signed_by`]; `Busy`, when another publisher has logged what this one does not
+    /// know; `Store`, when it cannot be written.
     pub async fn append(&self, seals: &[Digest], signer: &Signer<'_>) -> Result<Logged> {
         let key = signer.key.of_log(self.channel)?;
         let known = self.signed_by(signer).await?;
-        let is_continued = known.as_ref().is_some_and(|known| key.verifier().opened(&known.note).is_none());
-        let mut logged = known.unwrap_or_else(|| Logged { seals: Vec::new(), note: String::new() });
-        let mut waiting: VecDeque<Digest> = seals.iter().filter(|seal| logged.index_of(seal).is_none()).copied().collect();
+        let is_continued = known
+            .as_ref()
+            .is_some_and(|known| key.verifier().opened(&known.note).is_none());
+        let mut logged = known.unwrap_or_else(|| Logged {
+            seals: Vec::new(),
+            note: String::new(),
+        });
+        let mut waiting: VecDeque<Digest> = seals
+            .iter()
+            .filter(|seal| logged.index_of(seal).is_none())
+            .copied()
+            .collect();
         if waiting.is_empty() && is_continued {
             waiting.extend(logged.seals.last());
         }
@@ -192,7 +250,12 @@ impl<'a> Log<'a> {
             };
             let with_next = [&logged.seals[..], &[next]].concat();
             let (name, bundle) = entries_of(&with_next);
-            if self.releases.create_log_file(self.channel, &name, bundle.into()).await?.is_some() {
+            if self
+                .releases
+                .create_log_file(self.channel, &name, bundle.into())
+                .await?
+                .is_some()
+            {
                 // Another publisher was quicker: what it has begun is next.
                 continue;
             }
@@ -203,47 +266,97 @@ impl<'a> Log<'a> {
         }
         if !logged.seals.is_empty() {
             self.remembered_in(&logged.seals, &key, signer)?;
-            self.releases.put_log_file(self.channel, "key", format!("{}\n", key.verifier()).into()).await?;
+            self.releases
+                .put_log_file(self.channel, "key", format!("{}\n", key.verifier()).into())
+                .await?;
         }
         Ok(logged)
     }
 
     fn continued_by_another(&self, size: usize) -> Error {
-        let message = format!("the log of channel `{}` was continued meanwhile with a release that this publisher does not know", self.channel);
+        let message = format!(
+            "the log of channel `{}` was continued meanwhile with a release that this publisher does not know",
+            self.channel
+        );
         let (name, _) = entries_of(&vec![Digest::of(b""); size]);
-        let hint =
-            format!("`pubdata seal` again: it goes on behind it; if that ends alike, nobody of yours has written log/{}/{name}: delete it", self.channel);
+        let hint = format!(
+            "`pubdata seal` again: it goes on behind it; if that ends alike, nobody of yours has written log/{}/{name}: delete it",
+            self.channel
+        );
         Error::new(ErrorKind::Busy, message).hint(hint)
     }
 
     /// The leaf behind these that a publisher has begun to log, and not signed yet.
     async fn begun_behind(&self, seals: &[Digest]) -> Result<Option<Digest>> {
         let (name, _) = entries_of(&[seals, &[Digest::of(b"")]].concat());
-        let Some(bundle) = self.releases.log_file(self.channel, &name).await? else { return Ok(None) };
+        let Some(bundle) = self.releases.log_file(self.channel, &name).await? else {
+            return Ok(None);
+        };
         let damaged = || {
-            Error::store(format!("the log of channel `{}` is damaged: {name} does not continue it", self.channel))
-                .hint("delete that file: no checkpoint has it")
+            Error::store(format!(
+                "the log of channel `{}` is damaged: {name} does not continue it",
+                self.channel
+            ))
+            .hint("delete that file: no checkpoint has it")
         };
         let mut begun = entries(&bundle).ok_or_else(damaged)?;
         let last = begun.pop().ok_or_else(damaged)?;
-        if seals.ends_with(&begun) && begun.len() == seals.len() % TILE { Ok(Some(last)) } else { Err(damaged()) }
+        if seals.ends_with(&begun) && begun.len() == seals.len() % TILE {
+            Ok(Some(last))
+        } else {
+            Err(damaged())
+        }
     }
 
-    /// Writes the tiles of the newest leaf, signs, and writes the checkpoint. `remembered` is the largest size that was signed from here.
-    async fn complete(&self, seals: Vec<Digest>, key: &SigningKey, signer: &Signer<'_>, remembered: u64) -> Result<Logged> {
-        let leaves: Vec<Digest> = seals.iter().map(|seal| leaf_hash(seal.as_bytes())).collect();
+    /// Writes the tiles of the newest leaf, signs, and writes the checkpoint. `remembered` is the
+    /// largest size that was signed from here.
+    async fn complete(
+        &self,
+        seals: Vec<Digest>,
+        key: &SigningKey,
+        signer: &Signer<'_>,
+        remembered: u64,
+    ) -> Result<Logged> {
+        let leaves: Vec<Digest> = seals
+            .iter()
+            .map(|seal| leaf_hash(seal.as_bytes()))
+            .collect();
         for (level, number, tile) in new_tiles(&leaves) {
             let bytes: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
-            self.releases.put_log_file(self.channel, &tile_name(&level.to_string(), number, tile.len()), bytes.into()).await?;
+            self.releases
+                .put_log_file(
+                    self.channel,
+                    &tile_name(&level.to_string(), number, tile.len()),
+                    bytes.into(),
+                )
+                .await?;
         }
-        let checkpoint = Checkpoint { origin: key.name().to_owned(), size: leaves.len() as u64, root: root(&leaves) };
+        let checkpoint = Checkpoint {
+            origin: key.name().to_owned(),
+            size: leaves.len() as u64,
+            root: root(&leaves),
+        };
         let note = key.sign(&checkpoint.to_text());
         if remembered < checkpoint.size {
             remember_signed_note(signer.home, self.channel, &note)?;
         }
-        if self.releases.create_log_file(self.channel, &checkpoint_name(checkpoint.size), note.clone().into()).await?.is_some() {
-            let message = format!("size {} of the log of channel `{}` is signed otherwise, by another key", checkpoint.size, self.channel);
-            return Err(Error::store(message).hint("one key signs a log: `pubdata seal --continues KEY` goes on behind the other"));
+        if self
+            .releases
+            .create_log_file(
+                self.channel,
+                &checkpoint_name(checkpoint.size),
+                note.clone().into(),
+            )
+            .await?
+            .is_some()
+        {
+            let message = format!(
+                "size {} of the log of channel `{}` is signed otherwise, by another key",
+                checkpoint.size, self.channel
+            );
+            return Err(Error::store(message).hint(
+                "one key signs a log: `pubdata seal --continues KEY` goes on behind the other",
+            ));
         }
         Ok(Logged { seals, note })
     }
@@ -252,22 +365,41 @@ impl<'a> Log<'a> {
     ///
     /// # Errors
     /// `Store`, when these leaves do not begin with those that were signed.
-    fn remembered_in(&self, seals: &[Digest], key: &SigningKey, signer: &Signer<'_>) -> Result<u64> {
-        let Some(note) = signed_note(signer.home, self.channel)? else { return Ok(0) };
+    fn remembered_in(
+        &self,
+        seals: &[Digest],
+        key: &SigningKey,
+        signer: &Signer<'_>,
+    ) -> Result<u64> {
+        let Some(note) = signed_note(signer.home, self.channel)? else {
+            return Ok(0);
+        };
         // Of a key that is neither: of a log under another name.
-        let Some(checkpoint) = signer.opened(key, &note).and_then(Checkpoint::parse) else { return Ok(0) };
+        let Some(checkpoint) = signer.opened(key, &note).and_then(Checkpoint::parse) else {
+            return Ok(0);
+        };
         if continues(seals, &checkpoint) {
             return Ok(checkpoint.size);
         }
-        let message = format!("the log of channel `{}` has not the {} releases that were signed from here", self.channel, checkpoint.size);
+        let message = format!(
+            "the log of channel `{}` has not the {} releases that were signed from here",
+            self.channel, checkpoint.size
+        );
         Err(Error::store(message).hint(LOST))
     }
 }
 
 /// Whether seals begin with those of a checkpoint.
 pub(super) fn continues(seals: &[Digest], checkpoint: &Checkpoint) -> bool {
-    let signed = usize::try_from(checkpoint.size).ok().and_then(|size| seals.get(..size));
-    let leaves: Option<Vec<Digest>> = signed.map(|seals| seals.iter().map(|seal| leaf_hash(seal.as_bytes())).collect());
+    let signed = usize::try_from(checkpoint.size)
+        .ok()
+        .and_then(|size| seals.get(..size));
+    let leaves: Option<Vec<Digest>> = signed.map(|seals| {
+        seals
+            .iter()
+            .map(|seal| leaf_hash(seal.as_bytes()))
+            .collect()
+    });
     leaves.is_some_and(|leaves| root(&leaves) == checkpoint.root)
 }
 
@@ -288,7 +420,9 @@ pub struct Signer<'s> {
 impl Signer<'_> {
     /// The text of a note that is of this publisher.
     fn opened<'n>(&self, key: &SigningKey, note: &'n str) -> Option<&'n str> {
-        key.verifier().opened(note).or_else(|| self.continues?.opened(note))
+        key.verifier()
+            .opened(note)
+            .or_else(|| self.continues?.opened(note))
     }
 }
 
@@ -311,20 +445,38 @@ impl Tile {
         };
         let mut all = 0_u64;
         for digits in number.split('/') {
-            all = all.checked_mul(1_000)?.checked_add(digits.strip_prefix('x').unwrap_or(digits).parse().ok()?)?;
+            all = all
+                .checked_mul(1_000)?
+                .checked_add(digits.strip_prefix('x').unwrap_or(digits).parse().ok()?)?;
         }
         if tile_name(level, usize::try_from(all).ok()?, width) != name || width == 0 {
             return None;
         }
-        let of_hashes = || level.parse().ok().filter(|number: &u32| number.to_string() == level && *number < 8);
-        let level = if level == "entries" { None } else { Some(of_hashes()?) };
-        Some(Self { level, number: all, width: width as u64 })
+        let of_hashes = || {
+            level
+                .parse()
+                .ok()
+                .filter(|number: &u32| number.to_string() == level && *number < 8)
+        };
+        let level = if level == "entries" {
+            None
+        } else {
+            Some(of_hashes()?)
+        };
+        Some(Self {
+            level,
+            number: all,
+            width: width as u64,
+        })
     }
 
     /// Whether a log of that size has all of it.
     pub fn is_in(&self, size: u64) -> bool {
         let hashes = size >> (8 * self.level.unwrap_or_default());
-        self.number.checked_mul(TILE as u64).and_then(|before| before.checked_add(self.width)).is_some_and(|end| end <= hashes)
+        self.number
+            .checked_mul(TILE as u64)
+            .and_then(|before| before.checked_add(self.width))
+            .is_some_and(|end| end <= hashes)
     }
 }
 
@@ -332,16 +484,27 @@ impl Tile {
 fn entries_of(seals: &[Digest]) -> (String, Vec<u8>) {
     let number = (seals.len() - 1) / TILE;
     let of_last = &seals[number * TILE..];
-    let bundle = of_last.iter().flat_map(|seal| [&[0, 32][..], seal.as_bytes()].concat()).collect();
+    let bundle = of_last
+        .iter()
+        .flat_map(|seal| [&[0, 32][..], seal.as_bytes()].concat())
+        .collect();
     (tile_name("entries", number, of_last.len()), bundle)
 }
 
 /// The leaves of a file of entries; none when it is not one.
 fn entries(bundle: &[u8]) -> Option<Vec<Digest>> {
-    bundle.chunks(ENTRY_BYTES).map(|entry| Some(Digest::from_bytes(entry.strip_prefix(&[0, 32])?.try_into().ok()?))).collect()
+    bundle
+        .chunks(ENTRY_BYTES)
+        .map(|entry| {
+            Some(Digest::from_bytes(
+                entry.strip_prefix(&[0, 32])?.try_into().ok()?,
+            ))
+        })
+        .collect()
 }
 
-/// The tiles that a log's newest leaf is in, or that it completes the hashes of: level, number and hashes of each.
+/// The tiles that a log's newest leaf is in, or that it completes the hashes of: level, number and
+/// hashes of each.
 fn new_tiles(leaves: &[Digest]) -> Vec<(u32, usize, Vec<Digest>)> {
     let mut tiles = Vec::new();
     let mut level = 0;
@@ -349,7 +512,9 @@ fn new_tiles(leaves: &[Digest]) -> Vec<(u32, usize, Vec<Digest>)> {
     while leaves.len().is_multiple_of(beneath) {
         let hashes = leaves.len() / beneath;
         let number = (hashes - 1) / TILE;
-        let tile = (number * TILE..hashes).map(|index| root(&leaves[index * beneath..(index + 1) * beneath])).collect();
+        let tile = (number * TILE..hashes)
+            .map(|index| root(&leaves[index * beneath..(index + 1) * beneath]))
+            .collect();
         tiles.push((level, number, tile));
         (level, beneath) = (level + 1, beneath * TILE);
     }
@@ -368,7 +533,11 @@ pub fn tile_name(level: &str, number: usize, width: usize) -> String {
         name = format!("x{:03}/{name}", rest % 1_000);
         rest /= 1_000;
     }
-    let partial = if width < TILE { format!(".p/{width}") } else { String::new() };
+    let partial = if width < TILE {
+        format!(".p/{width}")
+    } else {
+        String::new()
+    };
     format!("tile/{level}/{name}{partial}")
 }
 
@@ -385,9 +554,18 @@ mod tests {
 
     #[test]
     fn a_tile_has_one_name_and_is_in_a_log_that_has_all_its_hashes() {
-        let of = |level, number, width| Some(Tile { level, number, width });
+        let of = |level, number, width| {
+            Some(Tile {
+                level,
+                number,
+                width,
+            })
+        };
         assert_eq!(Tile::parse("tile/0/000.p/1"), of(Some(0), 0, 1));
-        assert_eq!(Tile::parse("tile/1/x001/x234/067"), of(Some(1), 1_234_067, 256));
+        assert_eq!(
+            Tile::parse("tile/1/x001/x234/067"),
+            of(Some(1), 1_234_067, 256)
+        );
         assert_eq!(Tile::parse("tile/entries/273.p/112"), of(None, 273, 112));
         for other in [
             "tile/0/0",
@@ -415,10 +593,18 @@ mod tests {
 
     #[test]
     fn a_tile_above_has_the_roots_of_those_beneath() {
-        let leaves: Vec<Digest> = (0..512_u32).map(|leaf| leaf_hash(&leaf.to_be_bytes())).collect();
-        let levels: Vec<(u32, usize, usize)> = new_tiles(&leaves).into_iter().map(|(level, number, tile)| (level, number, tile.len())).collect();
+        let leaves: Vec<Digest> = (0..512_u32)
+            .map(|leaf| leaf_hash(&leaf.to_be_bytes()))
+            .collect();
+        let levels: Vec<(u32, usize, usize)> = new_tiles(&leaves)
+            .into_iter()
+            .map(|(level, number, tile)| (level, number, tile.len()))
+            .collect();
         assert_eq!(levels, [(0, 1, 256), (1, 0, 2)]);
-        assert_eq!(new_tiles(&leaves)[1].2, [root(&leaves[..256]), root(&leaves[256..])]);
+        assert_eq!(
+            new_tiles(&leaves)[1].2,
+            [root(&leaves[..256]), root(&leaves[256..])]
+        );
         assert_eq!(new_tiles(&leaves[..511]).len(), 1);
     }
 }

@@ -1,11 +1,13 @@
-//! Proof that a release holds a record, or does not, that anyone can check without this program: trees of hashes over records, and a signed,
-//! append-only log of releases. Does not decide what is published, and reads nothing but parts.
+//! Proof that a release holds a record, or does not, that anyone can check without this program:
+//! trees of hashes over records, and a signed, append-only log of releases. Does not decide what is
+//! published, and reads nothing but parts.
 //!
 //! ```text
 //! record ─ canonical JSON ─▶ leaf ─▶ tree of a part ─▶ tree of a dataset ─▶ tree of a release ─▶ seal ─▶ log of a channel ─▶ signed checkpoint
 //! ```
-//! Trees are those of RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP `signed-note` by Ed25519. The publisher's key
-//! signs where releases are sealed and is never on a server. Why the roots are beside the manifest and not in it: decision 29.
+//! Trees are those of RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP
+//! `signed-note` by Ed25519. The publisher's key signs where releases are sealed and is never on a
+//! server. Why the roots are beside the manifest and not in it: decision 29.
 
 mod examine;
 mod log;
@@ -26,4 +28,6 @@ pub use receipt::{LeafProof, MAX_RECEIPT_BYTES, PartProof, Receipt, Verified, is
 pub use record::CanonicalRecords;
 pub use roots::{Roots, RootsOfRows};
 pub use seal::{PartGroup, Seal, SealedDataset, SealedPart, SealedRelease, seal};
-pub use tree::{consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path};
+pub use tree::{
+    consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path,
+};

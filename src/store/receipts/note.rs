@@ -1,4 +1,5 @@
-//! Signed notes and their keys as C2SP has them (`signed-note`, `tlog-checkpoint`; <https://c2sp.org>): a text, and beneath it who signed it.
+//! Signed notes and their keys as C2SP has them (`signed-note`, `tlog-checkpoint`;
+//! <https://c2sp.org>): a text, and beneath it who signed it.
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use base64::Engine;
@@ -42,18 +43,28 @@ pub struct Checkpoint {
 /// The first four bytes of the hash of a key's name and public key.
 fn key_hash(name: &str, public: &[u8]) -> [u8; 4] {
     let mut hasher = Hasher::default();
-    [name.as_bytes(), b"\n", &[ED25519_KEY], public].iter().for_each(|piece| hasher.update(piece));
+    [name.as_bytes(), b"\n", &[ED25519_KEY], public]
+        .iter()
+        .for_each(|piece| hasher.update(piece));
     let [a, b, c, d, ..] = *hasher.finish().as_bytes();
     [a, b, c, d]
 }
 
 fn hex((name, public): (&str, &[u8])) -> String {
-    key_hash(name, public).iter().map(|byte| format!("{byte:02x}")).collect()
+    key_hash(name, public)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn check_name(name: &str) -> Result<()> {
-    if name.is_empty() || name.len() > 200 || name.contains(|letter: char| letter == '+' || letter.is_whitespace() || letter.is_control()) {
-        return Err(Error::config(format!("`{name}` is not the name of a key")).hint("a name without blanks and `+`, such as data.example.org/2026"));
+    if name.is_empty()
+        || name.len() > 200
+        || name
+            .contains(|letter: char| letter == '+' || letter.is_whitespace() || letter.is_control())
+    {
+        return Err(Error::config(format!("`{name}` is not the name of a key"))
+            .hint("a name without blanks and `+`, such as data.example.org/2026"));
     }
     Ok(())
 }
@@ -65,14 +76,20 @@ impl SigningKey {
     /// `Config`, when no key can have that name; `Store`, when the system has no random bytes.
     pub fn generate(name: &str) -> Result<Self> {
         let mut seed = [0; SEED_BYTES];
-        getrandom::fill(&mut seed).map_err(|error| Error::store(format!("the system gives no random bytes: {error}")))?;
+        getrandom::fill(&mut seed)
+            .map_err(|error| Error::store(format!("the system gives no random bytes: {error}")))?;
         Self::of_seed(name, seed)
     }
 
     fn of_seed(name: &str, seed: [u8; SEED_BYTES]) -> Result<Self> {
         check_name(name)?;
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|error| Error::config(format!("not a signing key: {error}")))?;
-        Ok(Self { name: name.to_owned(), seed, pair })
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
+            .map_err(|error| Error::config(format!("not a signing key: {error}")))?;
+        Ok(Self {
+            name: name.to_owned(),
+            seed,
+            pair,
+        })
     }
 
     /// Reads `PRIVATE+KEY+name+hash+base64`.
@@ -81,19 +98,40 @@ impl SigningKey {
     /// `Config`, when the text is no such key.
     pub fn parse(text: &str) -> Result<Self> {
         // The text is a secret: no error shows it.
-        let not_one = || Error::config("not a signing key").hint("`pubdata keys signing` makes one: PRIVATE+KEY+name+hash+base64");
-        let mut fields = text.trim().strip_prefix(PRIVATE).ok_or_else(not_one)?.splitn(3, '+');
-        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else { return Err(not_one()) };
+        let not_one = || {
+            Error::config("not a signing key")
+                .hint("`pubdata keys signing` makes one: PRIVATE+KEY+name+hash+base64")
+        };
+        let mut fields = text
+            .trim()
+            .strip_prefix(PRIVATE)
+            .ok_or_else(not_one)?
+            .splitn(3, '+');
+        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(not_one());
+        };
         let key = BASE64.decode(key).map_err(|_| not_one())?;
-        let seed = key.strip_prefix(&[ED25519_KEY]).and_then(|seed| seed.try_into().ok()).ok_or_else(not_one)?;
+        let seed = key
+            .strip_prefix(&[ED25519_KEY])
+            .and_then(|seed| seed.try_into().ok())
+            .ok_or_else(not_one)?;
         let parsed = Self::of_seed(name, seed)?;
-        if hex((name, parsed.pair.public_key().as_ref())) == hash { Ok(parsed) } else { Err(not_one()) }
+        if hex((name, parsed.pair.public_key().as_ref())) == hash {
+            Ok(parsed)
+        } else {
+            Err(not_one())
+        }
     }
 
     /// The key as text. A secret.
     pub fn to_private_text(&self) -> String {
         let key = BASE64.encode([&[ED25519_KEY][..], &self.seed].concat());
-        format!("{PRIVATE}{}+{}+{key}", self.name, hex((&self.name, self.pair.public_key().as_ref())))
+        format!(
+            "{PRIVATE}{}+{}+{key}",
+            self.name,
+            hex((&self.name, self.pair.public_key().as_ref()))
+        )
     }
 
     /// The key under the name of a channel's log: each log has a name of its own.
@@ -109,13 +147,17 @@ impl SigningKey {
     }
 
     pub fn verifier(&self) -> VerifierKey {
-        VerifierKey { name: self.name.clone(), public: self.pair.public_key().as_ref().to_vec() }
+        VerifierKey {
+            name: self.name.clone(),
+            public: self.pair.public_key().as_ref().to_vec(),
+        }
     }
 
     /// Signs a text, which ends with a line break.
     pub fn sign(&self, text: &str) -> String {
         let hash = key_hash(&self.name, self.pair.public_key().as_ref());
-        let signature = BASE64.encode([&hash[..], self.pair.sign(text.as_bytes()).as_ref()].concat());
+        let signature =
+            BASE64.encode([&hash[..], self.pair.sign(text.as_bytes()).as_ref()].concat());
         format!("{text}\n{DASH}{} {signature}\n", self.name)
     }
 }
@@ -138,17 +180,31 @@ impl VerifierKey {
                 .hint("copy it again from where the publisher gives it out; what a server shows at `/v1/log/key` proves nothing about that server")
         };
         let mut fields = text.trim().splitn(3, '+');
-        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else {
+        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next())
+        else {
             return Err(not_one("it is not of the form name+hash+base64"));
         };
         check_name(name)?;
-        let unreadable = || not_one("the text behind the second `+` is not the Base64 of an Ed25519 key; a character may be wrong or missing");
+        let unreadable = || {
+            not_one(
+                "the text behind the second `+` is not the Base64 of an Ed25519 key; a character may be wrong or missing",
+            )
+        };
         let key = BASE64.decode(key).map_err(|_| unreadable())?;
-        let public = key.strip_prefix(&[ED25519_KEY]).filter(|public| public.len() == 32).ok_or_else(unreadable)?.to_vec();
+        let public = key
+            .strip_prefix(&[ED25519_KEY])
+            .filter(|public| public.len() == 32)
+            .ok_or_else(unreadable)?
+            .to_vec();
         if hex((name, &public)) != hash {
-            return Err(not_one("its hash is not that of its name and key; a character may be wrong"));
+            return Err(not_one(
+                "its hash is not that of its name and key; a character may be wrong",
+            ));
         }
-        Ok(Self { name: name.to_owned(), public })
+        Ok(Self {
+            name: name.to_owned(),
+            public,
+        })
     }
 
     pub fn name(&self) -> &str {
@@ -165,7 +221,12 @@ impl VerifierKey {
             return None;
         }
         for line in lines {
-            let Some((name, signature)) = line.strip_prefix(DASH).and_then(|line| line.split_once(' ')) else { continue };
+            let Some((name, signature)) = line
+                .strip_prefix(DASH)
+                .and_then(|line| line.split_once(' '))
+            else {
+                continue;
+            };
             if name != self.name {
                 continue;
             }
@@ -174,8 +235,12 @@ impl VerifierKey {
             if hash != key_hash(&self.name, &self.public) {
                 continue;
             }
-            // C2SP signed-note: where a signature of a known key does not hold, the note is refused, whatever else signs it.
-            let is_signed = signature.len() == SIGNATURE_BYTES && UnparsedPublicKey::new(&ED25519, &self.public).verify(text.as_bytes(), signature).is_ok();
+            // C2SP signed-note: where a signature of a known key does not hold, the note is
+            // refused, whatever else signs it.
+            let is_signed = signature.len() == SIGNATURE_BYTES
+                && UnparsedPublicKey::new(&ED25519, &self.public)
+                    .verify(text.as_bytes(), signature)
+                    .is_ok();
             return is_signed.then_some(text);
         }
         None
@@ -185,22 +250,40 @@ impl VerifierKey {
 impl std::fmt::Display for VerifierKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let key = BASE64.encode([&[ED25519_KEY][..], &self.public].concat());
-        write!(formatter, "{}+{}+{key}", self.name, hex((&self.name, &self.public)))
+        write!(
+            formatter,
+            "{}+{}+{key}",
+            self.name,
+            hex((&self.name, &self.public))
+        )
     }
 }
 
 impl Checkpoint {
     /// The text that is signed: origin, number of leaves, root, each on a line.
     pub fn to_text(&self) -> String {
-        format!("{}\n{}\n{}\n", self.origin, self.size, BASE64.encode(self.root.as_bytes()))
+        format!(
+            "{}\n{}\n{}\n",
+            self.origin,
+            self.size,
+            BASE64.encode(self.root.as_bytes())
+        )
     }
 
-    /// Reads the text of a note, or the note; lines behind the first three are extensions. Who signed it is not looked at.
+    /// Reads the text of a note, or the note; lines behind the first three are extensions. Who
+    /// signed it is not looked at.
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let (origin, size, root) = (lines.next()?, lines.next()?, lines.next()?);
-        let digits: u64 = size.parse().ok().filter(|number: &u64| number.to_string() == size)?;
+        let digits: u64 = size
+            .parse()
+            .ok()
+            .filter(|number: &u64| number.to_string() == size)?;
         let root = BASE64.decode(root).ok()?.try_into().ok()?;
-        Some(Self { origin: origin.to_owned(), size: digits, root: Digest::from_bytes(root) })
+        Some(Self {
+            origin: origin.to_owned(),
+            size: digits,
+            root: Digest::from_bytes(root),
+        })
     }
 }

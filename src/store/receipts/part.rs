@@ -26,7 +26,8 @@ pub struct Leaf<Id = String> {
 }
 
 impl<Id: AsRef<str>> Leaf<Id> {
-    /// The hash of the leaf: of the number of bytes of the record's id (four bytes, most significant first), the id, and the record's digest.
+    /// The hash of the leaf: of the number of bytes of the record's id (four bytes, most
+    /// significant first), the id, and the record's digest.
     pub fn hash(&self) -> Digest {
         Digest::of(&self.hashed())
     }
@@ -42,10 +43,17 @@ impl<Id: AsRef<str>> Leaf<Id> {
 pub fn hashes<Id: AsRef<str> + Sync>(leaves: &[Leaf<Id>]) -> Vec<Digest> {
     let of_some = |leaves: &[Leaf<Id>]| {
         let (pairs, odd) = leaves.as_chunks::<2>();
-        let of_pairs = pairs.iter().flat_map(|pair| Digest::of_two([&pair[0].hashed(), &pair[1].hashed()]));
-        of_pairs.chain(odd.iter().map(Leaf::hash)).collect::<Vec<_>>()
+        let of_pairs = pairs
+            .iter()
+            .flat_map(|pair| Digest::of_two([&pair[0].hashed(), &pair[1].hashed()]));
+        of_pairs
+            .chain(odd.iter().map(Leaf::hash))
+            .collect::<Vec<_>>()
     };
-    leaves.par_chunks(ROWS_AT_ONCE).flat_map_iter(of_some).collect()
+    leaves
+        .par_chunks(ROWS_AT_ONCE)
+        .flat_map_iter(of_some)
+        .collect()
 }
 
 /// The leaves of a part, sorted by the bytes of the records' ids.
@@ -53,22 +61,28 @@ pub fn hashes<Id: AsRef<str> + Sync>(leaves: &[Leaf<Id>]) -> Vec<Digest> {
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
 pub fn leaves_of_part(part: Bytes) -> Result<Vec<Leaf>> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())
-        .map_err(parquet_error)?
-        .with_batch_size(BATCH_ROWS)
-        .build()
-        .map_err(parquet_error)?;
+    let reader =
+        ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())
+            .map_err(parquet_error)?
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(parquet_error)?;
     let mut leaves = Vec::new();
     for batch in reader {
         let batch = batch?;
-        leaves.extend(leaves_of_rows(&batch)?.into_iter().map(|leaf| Leaf { record_id: leaf.record_id.to_owned(), record_sha256: leaf.record_sha256 }));
+        leaves.extend(leaves_of_rows(&batch)?.into_iter().map(|leaf| Leaf {
+            record_id: leaf.record_id.to_owned(),
+            record_sha256: leaf.record_sha256,
+        }));
     }
     Ok(sorted(leaves))
 }
 
 /// The leaves of rows, in their order.
 fn leaves_of_rows(rows: &RecordBatch) -> Result<Vec<Leaf<&str>>> {
-    let ids = rows.column_by_name("record_id").and_then(|ids| ids.as_string_opt::<i32>());
+    let ids = rows
+        .column_by_name("record_id")
+        .and_then(|ids| ids.as_string_opt::<i32>());
     let ids = ids.ok_or_else(|| Error::store("the part has no column record_id"))?;
     let records = CanonicalRecords::of(rows)?;
     let of_some = |number: usize| {
@@ -82,11 +96,17 @@ fn leaves_of_rows(rows: &RecordBatch) -> Result<Vec<Leaf<&str>>> {
                 records.write(row, canonical)?;
             }
             let digests = Digest::of_two([&canonical[0], &canonical[1]]);
-            leaves.extend(pair.zip(digests).map(|(row, record_sha256)| Leaf { record_id: ids.value(row), record_sha256 }));
+            leaves.extend(pair.zip(digests).map(|(row, record_sha256)| Leaf {
+                record_id: ids.value(row),
+                record_sha256,
+            }));
         }
         Ok(leaves)
     };
-    let leaves: Result<Vec<_>> = (0..ids.len().div_ceil(ROWS_AT_ONCE)).into_par_iter().map(of_some).collect();
+    let leaves: Result<Vec<_>> = (0..ids.len().div_ceil(ROWS_AT_ONCE))
+        .into_par_iter()
+        .map(of_some)
+        .collect();
     Ok(leaves?.concat())
 }
 
@@ -100,10 +120,12 @@ fn sorted<Id: Ord>(mut leaves: Vec<Leaf<Id>>) -> Vec<Leaf<Id>> {
 /// The root over the records of a part that is read.
 ///
 /// # Errors
-/// `Store`, when the bytes are not those of the part, or it has not as many records as it says, one of them twice, or one that belongs elsewhere.
+/// `Store`, when the bytes are not those of the part, or it has not as many records as it says, one
+/// of them twice, or one that belongs elsewhere.
 pub fn root_of_part(part: &Part, bytes: Bytes) -> Result<Digest> {
     if Digest::of(&bytes) != part.sha256 {
-        return Err(Error::store("it is damaged").hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
+        return Err(Error::store("it is damaged")
+            .hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
     }
     root_of(part, &leaves_of_part(bytes)?)
 }
@@ -118,16 +140,36 @@ pub fn root_of_rows(part: &Part, rows: &RecordBatch) -> Result<Digest> {
 
 fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Result<Digest> {
     if leaves.len() as u64 != part.rows {
-        return Err(Error::store(format!("it has {} records, and the manifest says {}", leaves.len(), part.rows)));
+        return Err(Error::store(format!(
+            "it has {} records, and the manifest says {}",
+            leaves.len(),
+            part.rows
+        )));
     }
     // What is shown of absent records rests on both.
-    if let Some(pair) = leaves.windows(2).find(|pair| pair[0].record_id == pair[1].record_id) {
-        return Err(Error::store(format!("it has the record {} twice", pair[0].record_id.as_ref())));
+    if let Some(pair) = leaves
+        .windows(2)
+        .find(|pair| pair[0].record_id == pair[1].record_id)
+    {
+        return Err(Error::store(format!(
+            "it has the record {} twice",
+            pair[0].record_id.as_ref()
+        )));
     }
     let subjects_end = subjects_end(part);
-    let is_elsewhere = |id: &&str| id.split(':').nth(1).is_some_and(|subject| subjects_end.is_some_and(|end| !subject.ends_with(end)));
-    if let Some(id) = leaves.iter().map(|leaf| leaf.record_id.as_ref()).find(is_elsewhere) {
-        return Err(Error::store(format!("it has the record {id}, which belongs into another part")));
+    let is_elsewhere = |id: &&str| {
+        id.split(':')
+            .nth(1)
+            .is_some_and(|subject| subjects_end.is_some_and(|end| !subject.ends_with(end)))
+    };
+    if let Some(id) = leaves
+        .iter()
+        .map(|leaf| leaf.record_id.as_ref())
+        .find(is_elsewhere)
+    {
+        return Err(Error::store(format!(
+            "it has the record {id}, which belongs into another part"
+        )));
     }
     Ok(root(&hashes(leaves)))
 }
@@ -135,5 +177,8 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
 /// Where parts are built by subject, what the keys of a part's subjects end with.
 pub fn subjects_end(part: &Part) -> Option<&str> {
     // Records that were set aside begin with the dataset that they are not in.
-    part.fingerprint.filter(|_| part.set_aside_from().is_none()).and(part.partition.get(BUCKET)).map(String::as_str)
+    part.fingerprint
+        .filter(|_| part.set_aside_from().is_none())
+        .and(part.partition.get(BUCKET))
+        .map(String::as_str)
 }

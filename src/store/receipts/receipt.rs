@@ -1,5 +1,6 @@
-//! A receipt: everything with which a record of a release, or its absence, is checked against the signed checkpoint of the channel's log.
-//! It is issued by whoever has the release and checked by anyone; neither needs the publisher's secret.
+//! A receipt: everything with which a record of a release, or its absence, is checked against the
+//! signed checkpoint of the channel's log. It is issued by whoever has the release and checked by
+//! anyone; neither needs the publisher's secret.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -34,11 +35,13 @@ pub struct Receipt {
     format_version: u32,
     /// Identifier of the record whose presence or absence the receipt proves.
     pub record_id: String,
-    /// The record in its canonical form: all its columns, numbers as texts. Null where the release has no such record.
+    /// The record in its canonical form: all its columns, numbers as texts. Null where the release
+    /// has no such record.
     #[serde(deserialize_with = "stated")]
     #[schemars(with = "Option<CanonicalRecord>")]
     pub record: Option<Map<String, Value>>,
-    /// The record's part; without a record, of each group the parts that could hold it and the neighbours that show that there are no others.
+    /// The record's part; without a record, of each group the parts that could hold it and the
+    /// neighbours that show that there are no others.
     pub parts: Vec<PartProof>,
     /// Description of the dataset as its leaf in the release's tree has it.
     pub dataset: SealedDataset,
@@ -58,7 +61,8 @@ pub struct Receipt {
     pub checkpoint: String,
 }
 
-/// A part, its place among those of the dataset, and the leaves that are shown of it: of the record, or of its neighbours where it would be.
+/// A part, its place among those of the dataset, and the leaves that are shown of it: of the
+/// record, or of its neighbours where it would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "", transform = by_name)]
@@ -70,7 +74,8 @@ pub struct PartProof {
     /// Hashes from the part to the dataset's root.
     #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub inclusion_proof: Vec<Digest>,
-    /// The record, or its neighbours in this part; empty where the part has no records, or could not hold it.
+    /// The record, or its neighbours in this part; empty where the part has no records, or could
+    /// not hold it.
     pub leaves: Vec<LeafProof>,
 }
 
@@ -110,30 +115,60 @@ pub struct Verified {
     pub log_index: u64,
 }
 
-/// Issues the receipt of a record. `part` is the part that has it; without one, that the release does not have it is shown. None where the release is
-/// not sealed, or the log does not have it.
+/// Issues the receipt of a record. `part` is the part that has it; without one, that the release
+/// does not have it is shown. None where the release is not sealed, or the log does not have it.
 ///
 /// # Errors
-/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read, or is not as it was sealed.
-pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, record_id: &RecordId, part: Option<&Part>) -> Result<Option<Receipt>> {
+/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read, or is not
+/// as it was sealed.
+pub async fn issue(
+    releases: &Releases,
+    log: &Log<'_>,
+    manifest: &Manifest,
+    record_id: &RecordId,
+    part: Option<&Part>,
+) -> Result<Option<Receipt>> {
     let id = &manifest.release_id;
     let dataset_id = record_id.dataset_id();
     if !manifest.datasets.contains_key(dataset_id) {
-        return Err(Error::config(format!("release {id} has no dataset `{dataset_id}`")).hint("`pubdata releases show` lists those it has"));
+        return Err(
+            Error::config(format!("release {id} has no dataset `{dataset_id}`"))
+                .hint("`pubdata releases show` lists those it has"),
+        );
     }
-    let Some(seal) = releases.seal_file(id).await? else { return Ok(None) };
+    let Some(seal) = releases.seal_file(id).await? else {
+        return Ok(None);
+    };
     let seal = Seal::from_json(&seal).context(|| format!("release {id}"))?;
-    let sealed = seal.datasets.get(dataset_id).ok_or_else(|| Error::store(format!("release {id}: its seal has no dataset `{dataset_id}`")))?;
-    let Some(logged) = log.read().await? else { return Ok(None) };
-    let Some(log_index) = logged.index_of(&seal.release.digest()) else { return Ok(None) };
-    let not_as_sealed =
-        || Error::store(format!("release {id} is not as it was sealed")).hint("`pubdata verify` says whether the release or its seal was changed");
+    let sealed = seal.datasets.get(dataset_id).ok_or_else(|| {
+        Error::store(format!(
+            "release {id}: its seal has no dataset `{dataset_id}`"
+        ))
+    })?;
+    let Some(logged) = log.read().await? else {
+        return Ok(None);
+    };
+    let Some(log_index) = logged.index_of(&seal.release.digest()) else {
+        return Ok(None);
+    };
+    let not_as_sealed = || {
+        Error::store(format!("release {id} is not as it was sealed"))
+            .hint("`pubdata verify` says whether the release or its seal was changed")
+    };
     if seal.release.release_id != *id {
         return Err(not_as_sealed());
     }
     let part_leaves: Vec<Digest> = sealed.iter().map(SealedPart::leaf).collect();
-    let dataset_leaves: Vec<Digest> = seal.datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
-    let dataset_index = seal.datasets.keys().position(|id| id == dataset_id).expect("found above");
+    let dataset_leaves: Vec<Digest> = seal
+        .datasets
+        .iter()
+        .map(|(id, parts)| SealedDataset::of(id, parts).leaf())
+        .collect();
+    let dataset_index = seal
+        .datasets
+        .keys()
+        .position(|id| id == dataset_id)
+        .expect("found above");
     let mut receipt = Receipt {
         format_version: RECEIPT_FORMAT_VERSION,
         record_id: record_id.as_str().to_owned(),
@@ -149,33 +184,54 @@ pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, reco
     };
     let subject = record_id.subject();
     let shown: Vec<usize> = match part {
-        Some(part) => vec![sealed.iter().position(|sealed| sealed.path == part.path).ok_or_else(not_as_sealed)?],
+        Some(part) => vec![
+            sealed
+                .iter()
+                .position(|sealed| sealed.path == part.path)
+                .ok_or_else(not_as_sealed)?,
+        ],
         None => around(&receipt.dataset, sealed, subject),
     };
     for index in shown {
         let sealed = &sealed[index];
         let leaves = if part.is_some() {
-            let (leaves, record) = read(releases, manifest, sealed, record_id, Wanted::Record).await?;
+            let (leaves, record) =
+                read(releases, manifest, sealed, record_id, Wanted::Record).await?;
             receipt.record = record;
             leaves
         } else if sealed.records > 0 && sealed.may_hold(subject) {
-            read(releases, manifest, sealed, record_id, Wanted::Neighbours).await?.0
+            read(releases, manifest, sealed, record_id, Wanted::Neighbours)
+                .await?
+                .0
         } else {
             Vec::new()
         };
-        receipt.parts.push(PartProof { part: sealed.clone(), index: index as u64, inclusion_proof: inclusion_path(&part_leaves, index), leaves });
+        receipt.parts.push(PartProof {
+            part: sealed.clone(),
+            index: index as u64,
+            inclusion_proof: inclusion_path(&part_leaves, index),
+            leaves,
+        });
     }
     Ok(Some(receipt))
 }
 
-/// The parts that could hold records of a subject, each group's with the part before and the one behind them.
+/// The parts that could hold records of a subject, each group's with the part before and the one
+/// behind them.
 fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<usize> {
     let mut shown = Vec::new();
-    let groups = dataset.groups.iter().zip(sealed.chunk_by(|a, b| a.end().len() == b.end().len()));
+    let groups = dataset
+        .groups
+        .iter()
+        .zip(sealed.chunk_by(|a, b| a.end().len() == b.end().len()));
     groups.fold(0, |first, (group, parts)| {
         let end = group.end_of(subject);
-        let from = parts.partition_point(|part| part.end() < end).saturating_sub(1);
-        let to = parts.len().min(parts.partition_point(|part| part.end() <= end) + 1);
+        let from = parts
+            .partition_point(|part| part.end() < end)
+            .saturating_sub(1);
+        let to = parts
+            .len()
+            .min(parts.partition_point(|part| part.end() <= end) + 1);
         shown.extend(first + from..first + to);
         first + parts.len()
     });
@@ -191,13 +247,25 @@ enum Wanted {
 
 type FoundLeaves = (Vec<LeafProof>, Option<Map<String, Value>>);
 
-async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, record_id: &RecordId, wanted: Wanted) -> Result<FoundLeaves> {
+async fn read(
+    releases: &Releases,
+    manifest: &Manifest,
+    sealed: &SealedPart,
+    record_id: &RecordId,
+    wanted: Wanted,
+) -> Result<FoundLeaves> {
     let id = &manifest.release_id;
     let not_as_sealed = || {
-        Error::store(format!("release {id}: part {} is not as it was sealed", sealed.path))
-            .hint("`pubdata verify` says whether the part or its seal was changed")
+        Error::store(format!(
+            "release {id}: part {} is not as it was sealed",
+            sealed.path
+        ))
+        .hint("`pubdata verify` says whether the part or its seal was changed")
     };
-    let part = manifest.datasets.get(record_id.dataset_id()).and_then(|dataset| dataset.parts.iter().find(|part| part.path == sealed.path));
+    let part = manifest
+        .datasets
+        .get(record_id.dataset_id())
+        .and_then(|dataset| dataset.parts.iter().find(|part| part.path == sealed.path));
     let bytes = releases.part(id, part.ok_or_else(not_as_sealed)?).await?;
     let (sealed, record_id, error) = (sealed.clone(), record_id.clone(), not_as_sealed());
     let work = move || {
@@ -209,25 +277,45 @@ async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, rec
         let found = leaves.binary_search_by(|leaf| leaf.record_id.as_str().cmp(record_id.as_str()));
         let shown = match (found, wanted) {
             (Ok(index), Wanted::Record) => index..index + 1,
-            (Err(index), Wanted::Neighbours) => index.saturating_sub(1)..leaves.len().min(index + 1),
+            (Err(index), Wanted::Neighbours) => {
+                index.saturating_sub(1)..leaves.len().min(index + 1)
+            }
             _ => return Err(error),
         };
         let proof = |index: usize| {
-            let Leaf { record_id, record_sha256 } = leaves[index].clone();
-            LeafProof { index: index as u64, record_id, record_sha256, inclusion_proof: inclusion_path(&hashes, index) }
+            let Leaf {
+                record_id,
+                record_sha256,
+            } = leaves[index].clone();
+            LeafProof {
+                index: index as u64,
+                record_id,
+                record_sha256,
+                inclusion_proof: inclusion_path(&hashes, index),
+            }
         };
-        let record = if wanted == Wanted::Record { Some(canonical_of(bytes, &record_id)?.ok_or(error)?) } else { None };
+        let record = if wanted == Wanted::Record {
+            Some(canonical_of(bytes, &record_id)?.ok_or(error)?)
+        } else {
+            None
+        };
         Ok((shown.map(proof).collect(), record))
     };
-    tokio::task::spawn_blocking(work).await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
 /// The canonical form of one record of a part.
 fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<String, Value>>> {
-    let Some(batch) = crate::row_of_record(part, record_id)? else { return Ok(None) };
+    let Some(batch) = crate::row_of_record(part, record_id)? else {
+        return Ok(None);
+    };
     let mut canonical = Vec::new();
     CanonicalRecords::of(&batch)?.write(0, &mut canonical)?;
-    Ok(Some(serde_json::from_slice(&canonical).expect("it is JSON")))
+    Ok(Some(
+        serde_json::from_slice(&canonical).expect("it is JSON"),
+    ))
 }
 
 /// Requires members in the order of their names, in which the API has them.
@@ -238,7 +326,9 @@ fn by_name(schema: &mut Schema) {
 }
 
 /// What may be null and not left out.
-fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Map<String, Value>>, D::Error> {
+fn stated<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Map<String, Value>>, D::Error> {
     Option::deserialize(deserializer)
 }
 
@@ -247,12 +337,25 @@ fn canonical(value: &Value) -> Option<String> {
     Some(match value {
         Value::Number(_) => return None,
         Value::Null | Value::Bool(_) | Value::String(_) => value.to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Option<Vec<_>>>()?.join(",")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items
+                .iter()
+                .map(canonical)
+                .collect::<Option<Vec<_>>>()?
+                .join(",")
+        ),
         Value::Object(members) => {
             let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
             // By UTF-16 units, as §3.2.3 has it.
             sorted.sort_by_cached_key(|(name, _)| name.encode_utf16().collect::<Vec<_>>());
-            let written = sorted.into_iter().map(|(name, value)| Some(format!("{}:{}", Value::from(name.as_str()), canonical(value)?)));
+            let written = sorted.into_iter().map(|(name, value)| {
+                Some(format!(
+                    "{}:{}",
+                    Value::from(name.as_str()),
+                    canonical(value)?
+                ))
+            });
             format!("{{{}}}", written.collect::<Option<Vec<_>>>()?.join(","))
         }
     })
@@ -265,22 +368,36 @@ impl Receipt {
     /// `Config`, when the text is no receipt.
     pub fn parse(text: &[u8]) -> Result<Self> {
         let not_one = |error: &dyn std::fmt::Display| {
-            Error::config(format!("not a receipt: {error}")).hint("`GET /v1/receipts/RECORD_ID` and `pubdata receipt` issue them")
+            Error::config(format!("not a receipt: {error}"))
+                .hint("`GET /v1/receipts/RECORD_ID` and `pubdata receipt` issue them")
         };
         if text.len() > MAX_RECEIPT_BYTES {
-            return Err(not_one(&format!("it has more than {MAX_RECEIPT_BYTES} bytes")));
+            return Err(not_one(&format!(
+                "it has more than {MAX_RECEIPT_BYTES} bytes"
+            )));
         }
-        let Unrepeated(mut value) = serde_json::from_slice(text).map_err(|error| not_one(&error))?;
-        // An answer of the API. What stands beside the receipt could look like one, and is not checked.
-        if let Some(answer) = value.as_object_mut().filter(|answer| answer.contains_key("data")) {
-            if let Some(other) = answer.keys().find(|name| *name != "data" && *name != "meta") {
+        let Unrepeated(mut value) =
+            serde_json::from_slice(text).map_err(|error| not_one(&error))?;
+        // An answer of the API. What stands beside the receipt could look like one, and is not
+        // checked.
+        if let Some(answer) = value
+            .as_object_mut()
+            .filter(|answer| answer.contains_key("data"))
+        {
+            if let Some(other) = answer
+                .keys()
+                .find(|name| *name != "data" && *name != "meta")
+            {
                 return Err(not_one(&format!("`{other}` stands beside `data`")));
             }
             value = answer["data"].take();
         }
         let receipt = Self::deserialize(&value).map_err(|error| not_one(&error))?;
         if receipt.format_version != RECEIPT_FORMAT_VERSION {
-            return Err(not_one(&format!("format {} is not {RECEIPT_FORMAT_VERSION}", receipt.format_version)));
+            return Err(not_one(&format!(
+                "format {} is not {RECEIPT_FORMAT_VERSION}",
+                receipt.format_version
+            )));
         }
         // One spelling only: what reads the same and looks otherwise would be shown unchecked.
         if serde_json::to_value(&receipt).ok() != Some(value) {
@@ -295,13 +412,25 @@ impl Receipt {
     /// What does not hold, in words.
     pub fn verify(&self, key: &VerifierKey) -> std::result::Result<Verified, String> {
         let record_id: RecordId = self.record_id.parse().map_err(|error| format!("{error}"))?;
-        let text = key.opened(&self.checkpoint).ok_or_else(|| format!("the checkpoint is not signed by {}", key.name()))?;
+        let text = key
+            .opened(&self.checkpoint)
+            .ok_or_else(|| format!("the checkpoint is not signed by {}", key.name()))?;
         let checkpoint = Checkpoint::parse(text).ok_or("the checkpoint is no checkpoint")?;
         if checkpoint.origin != key.name() {
-            return Err(format!("the checkpoint is of the log {}, and the key of {}", checkpoint.origin, key.name()));
+            return Err(format!(
+                "the checkpoint is of the log {}, and the key of {}",
+                checkpoint.origin,
+                key.name()
+            ));
         }
         let seal = leaf_hash(self.release.digest().as_bytes());
-        if root_of_path(seal, self.log_index, checkpoint.size, &self.log_inclusion_proof) != Some(checkpoint.root) {
+        if root_of_path(
+            seal,
+            self.log_index,
+            checkpoint.size,
+            &self.log_inclusion_proof,
+        ) != Some(checkpoint.root)
+        {
             return Err("the log does not have this release at that place".to_owned());
         }
         if ReleaseId::from_digest(&self.release.manifest_sha256) != self.release.release_id {
@@ -310,7 +439,13 @@ impl Receipt {
         if self.dataset.dataset_id != record_id.dataset_id() {
             return Err("the record is of another dataset".to_owned());
         }
-        if root_of_path(self.dataset.leaf(), self.dataset_index, self.release.datasets, &self.dataset_inclusion_proof) != Some(self.release.records_root) {
+        if root_of_path(
+            self.dataset.leaf(),
+            self.dataset_index,
+            self.release.datasets,
+            &self.dataset_inclusion_proof,
+        ) != Some(self.release.records_root)
+        {
             return Err("the release does not have this dataset at that place".to_owned());
         }
         match &self.record {
@@ -328,13 +463,32 @@ impl Receipt {
         })
     }
 
-    fn verify_presence(&self, record_id: &RecordId, record: &Map<String, Value>) -> std::result::Result<(), String> {
-        let [PartProof { part, index, inclusion_proof, leaves }] = self.parts.as_slice() else { return Err("a record is in one part".to_owned()) };
-        let [leaf] = leaves.as_slice() else { return Err("a record has one leaf".to_owned()) };
-        if record.get("record_id").and_then(Value::as_str) != Some(record_id.as_str()) || leaf.record_id != record_id.as_str() {
+    fn verify_presence(
+        &self,
+        record_id: &RecordId,
+        record: &Map<String, Value>,
+    ) -> std::result::Result<(), String> {
+        let [
+            PartProof {
+                part,
+                index,
+                inclusion_proof,
+                leaves,
+            },
+        ] = self.parts.as_slice()
+        else {
+            return Err("a record is in one part".to_owned());
+        };
+        let [leaf] = leaves.as_slice() else {
+            return Err("a record has one leaf".to_owned());
+        };
+        if record.get("record_id").and_then(Value::as_str) != Some(record_id.as_str())
+            || leaf.record_id != record_id.as_str()
+        {
             return Err("the record has another record_id than the receipt".to_owned());
         }
-        let canonical = canonical(&Value::Object(record.clone())).ok_or("the record is not in its canonical form: it has a number")?;
+        let canonical = canonical(&Value::Object(record.clone()))
+            .ok_or("the record is not in its canonical form: it has a number")?;
         if Digest::of(canonical.as_bytes()) != leaf.record_sha256 {
             return Err("the record is not the one that was sealed".to_owned());
         }
@@ -345,26 +499,56 @@ impl Receipt {
         self.verify_part(part, *index, inclusion_proof)
     }
 
-    fn verify_part(&self, part: &SealedPart, index: u64, inclusion_proof: &[Digest]) -> std::result::Result<(), String> {
-        let root = self.dataset.parts().and_then(|parts| root_of_path(part.leaf(), index, parts, inclusion_proof));
-        if root == Some(self.dataset.root) { Ok(()) } else { Err(format!("the dataset does not have part {} at that place", part.path)) }
+    fn verify_part(
+        &self,
+        part: &SealedPart,
+        index: u64,
+        inclusion_proof: &[Digest],
+    ) -> std::result::Result<(), String> {
+        let root = self
+            .dataset
+            .parts()
+            .and_then(|parts| root_of_path(part.leaf(), index, parts, inclusion_proof));
+        if root == Some(self.dataset.root) {
+            Ok(())
+        } else {
+            Err(format!(
+                "the dataset does not have part {} at that place",
+                part.path
+            ))
+        }
     }
 
     fn verify_absence(&self, record_id: &RecordId) -> std::result::Result<(), String> {
         let subject = record_id.subject();
         // What follows adds no more than these.
-        self.dataset.parts().ok_or("the dataset has no number of parts")?;
+        self.dataset
+            .parts()
+            .ok_or("the dataset has no number of parts")?;
         let mut unseen = self.parts.as_slice();
         let mut first = 0;
         for group in &self.dataset.groups {
             let behind = first + group.parts;
-            let (shown, others) = unseen.split_at(unseen.iter().take_while(|proof| proof.index < behind).count());
+            let (shown, others) = unseen.split_at(
+                unseen
+                    .iter()
+                    .take_while(|proof| proof.index < behind)
+                    .count(),
+            );
             let end = group.end_of(subject);
-            let is_run = shown.windows(2).all(|pair| pair[0].index + 1 == pair[1].index)
-                && shown.iter().all(|proof| proof.part.end().len() as u64 == group.subjects_end_bytes);
+            let is_run = shown
+                .windows(2)
+                .all(|pair| pair[0].index + 1 == pair[1].index)
+                && shown
+                    .iter()
+                    .all(|proof| proof.part.end().len() as u64 == group.subjects_end_bytes);
             let is_enclosed = is_run
-                && shown.first().is_some_and(|proof| proof.index == first || (proof.index > first && proof.part.end() < end))
-                && shown.last().is_some_and(|proof| proof.index + 1 == behind || proof.part.end() > end);
+                && shown.first().is_some_and(|proof| {
+                    proof.index == first || (proof.index > first && proof.part.end() < end)
+                })
+                && shown
+                    .last()
+                    .is_some_and(|proof| proof.index + 1 == behind || proof.part.end() > end);
             if !is_enclosed {
                 return Err("the parts are not all that could have the record".to_owned());
             }
@@ -373,19 +557,29 @@ impl Receipt {
         if !unseen.is_empty() {
             return Err("the parts are not all of the dataset's".to_owned());
         }
-        self.parts.iter().try_for_each(|proof| self.verify_part(&proof.part, proof.index, &proof.inclusion_proof))?;
+        self.parts.iter().try_for_each(|proof| {
+            self.verify_part(&proof.part, proof.index, &proof.inclusion_proof)
+        })?;
         for PartProof { part, leaves, .. } in &self.parts {
             leaves.iter().try_for_each(|leaf| leaf.verify(part))?;
             let is_before = |leaf: &LeafProof| leaf.record_id.as_str() < record_id.as_str();
             let is_behind = |leaf: &LeafProof| leaf.record_id.as_str() > record_id.as_str();
             let encloses = match leaves.as_slice() {
                 [] => part.records == 0 || !part.may_hold(subject),
-                [only] => (only.index == 0 && is_behind(only)) || (only.index + 1 == part.records && is_before(only)),
-                [before, behind] => before.index + 1 == behind.index && is_before(before) && is_behind(behind),
+                [only] => {
+                    (only.index == 0 && is_behind(only))
+                        || (only.index + 1 == part.records && is_before(only))
+                }
+                [before, behind] => {
+                    before.index + 1 == behind.index && is_before(before) && is_behind(behind)
+                }
                 _ => false,
             };
             if !encloses {
-                return Err(format!("part {} is not shown to lack the record", part.path));
+                return Err(format!(
+                    "part {} is not shown to lack the record",
+                    part.path
+                ));
             }
         }
         Ok(())
@@ -394,8 +588,19 @@ impl Receipt {
 
 impl LeafProof {
     fn verify(&self, part: &SealedPart) -> std::result::Result<(), String> {
-        let leaf = Leaf { record_id: &self.record_id, record_sha256: self.record_sha256 };
-        let is_in = root_of_path(leaf.hash(), self.index, part.records, &self.inclusion_proof) == Some(part.root);
-        if is_in { Ok(()) } else { Err(format!("part {} does not have {} at that place", part.path, self.record_id)) }
+        let leaf = Leaf {
+            record_id: &self.record_id,
+            record_sha256: self.record_sha256,
+        };
+        let is_in = root_of_path(leaf.hash(), self.index, part.records, &self.inclusion_proof)
+            == Some(part.root);
+        if is_in {
+            Ok(())
+        } else {
+            Err(format!(
+                "part {} does not have {} at that place",
+                part.path, self.record_id
+            ))
+        }
     }
 }

@@ -1,10 +1,16 @@
-//! The canonical form of a published record: RFC 8785 JSON of all its columns, in which every number is the shortest text of its decimal digits, so
-//! that no reader's floating point can change it.
+//! The canonical form of a published record: RFC 8785 JSON of all its columns, in which every
+//! number is the shortest text of its decimal digits, so that no reader's floating point can change
+//! it.
 
 use std::io::Write;
 
-use arrow::array::{Array, ArrayAccessor, ArrayIter, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow::array::{
+    Array, ArrayAccessor, ArrayIter, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch,
+    StringArray, UInt32Array,
+};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
+};
 use schemars::JsonSchema;
 
 use pubdata_core::contract::Day;
@@ -20,7 +26,10 @@ const MOST_PAIRS: usize = 4_096;
 /// What every record has in its canonical form, beside its columns.
 #[derive(JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = {"type": ["string", "boolean", "array", "null"], "items": {"type": "string"}}))]
-#[expect(dead_code, reason = "the canonical form is written from columns and read as a map; this is its schema")]
+#[expect(
+    dead_code,
+    reason = "the canonical form is written from columns and read as a map; this is its schema"
+)]
 pub(super) struct CanonicalRecord {
     /// Identifier of the record.
     record_id: String,
@@ -47,11 +56,12 @@ struct CanonicalPointer {
     source_id: String,
 }
 
-/// Writes the records of a batch, its columns in the order of their names. A release has millions of records: what is known of a column is found out
-/// once for a batch.
+/// Writes the records of a batch, its columns in the order of their names. A release has millions
+/// of records: what is known of a column is found out once for a batch.
 pub struct CanonicalRecords<'a>(Object<'a>);
 
-/// JSON objects, of which the members are written that differ from row to row and the text between them is known.
+/// JSON objects, of which the members are written that differ from row to row and the text between
+/// them is known.
 struct Object<'a> {
     /// What stands before a value, and the values.
     members: Vec<(Vec<u8>, Cells<'a>)>,
@@ -87,16 +97,25 @@ struct Coded {
 }
 
 impl<'a> CanonicalRecords<'a> {
-    /// Of all columns of a batch. Their names are plain ASCII words, whose order is that of their UTF-16 units.
+    /// Of all columns of a batch. Their names are plain ASCII words, whose order is that of their
+    /// UTF-16 units.
     ///
     /// # Errors
     /// `Store`, when a column is of a type that parts do not have.
     pub fn of(batch: &'a RecordBatch) -> Result<Self> {
         let schema = batch.schema_ref();
-        let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| {
-            let cells = if field.name() == POINTERS { Cells::of_pointers(column)? } else { Cells::of(column)? };
-            Ok((field.name().as_str(), cells))
-        });
+        let columns = schema
+            .fields()
+            .iter()
+            .zip(batch.columns())
+            .map(|(field, column)| {
+                let cells = if field.name() == POINTERS {
+                    Cells::of_pointers(column)?
+                } else {
+                    Cells::of(column)?
+                };
+                Ok((field.name().as_str(), cells))
+            });
         Object::of(columns.collect::<Result<_>>()?).map(Self)
     }
 
@@ -124,7 +143,8 @@ impl<'a> Object<'a> {
                 continue;
             }
             // So are neighbours that together have few values, once for each.
-            if let (Some((_, Cells::Text(Texts::Coded(last)))), Cells::Text(Texts::Coded(coded))) = (members.last_mut(), &cells)
+            if let (Some((_, Cells::Text(Texts::Coded(last)))), Cells::Text(Texts::Coded(coded))) =
+                (members.last_mut(), &cells)
                 && let Some(both) = last.beside(&before, coded)
             {
                 *last = both;
@@ -134,7 +154,10 @@ impl<'a> Object<'a> {
             members.push((std::mem::take(&mut before), cells));
         }
         before.push(b'}');
-        Ok(Self { members, end: before })
+        Ok(Self {
+            members,
+            end: before,
+        })
     }
 
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -147,10 +170,13 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Escapes as RFC 8785 §3.2.2.2 asks: what JSON demands, in its short form where there is one, and nothing else.
+/// Escapes as RFC 8785 §3.2.2.2 asks: what JSON demands, in its short form where there is one, and
+/// nothing else.
 fn text(out: &mut Vec<u8>, text: &str) {
     // Looked at to the end, so that many bytes are looked at at once.
-    let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'));
+    let is_plain = text.bytes().fold(true, |is_plain, byte| {
+        is_plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\')
+    });
     if !is_plain {
         serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
         return;
@@ -194,9 +220,15 @@ fn decimal(out: &mut Vec<u8>, number: i128, scale: u32) {
 impl<'a> Cells<'a> {
     fn of(column: &'a ArrayRef) -> Result<Self> {
         Ok(match column.data_type() {
-            DataType::Utf8 | DataType::Dictionary(..) => Self::Text(Texts::of(column).ok_or_else(|| not_of_parts(column))?),
+            DataType::Utf8 | DataType::Dictionary(..) => {
+                Self::Text(Texts::of(column).ok_or_else(|| not_of_parts(column))?)
+            }
             DataType::Boolean => Self::Text(Texts::Coded(Coded {
-                places: column.as_boolean().iter().map(|cell| cell.map(u32::from)).collect(),
+                places: column
+                    .as_boolean()
+                    .iter()
+                    .map(|cell| cell.map(u32::from))
+                    .collect(),
                 forms: [&b"false"[..], b"true", b"null"].map(<[u8]>::to_vec).into(),
             })),
             DataType::Int32 => Self::Int32(column.as_primitive()),
@@ -210,7 +242,10 @@ impl<'a> Cells<'a> {
             }
             DataType::List(_) => {
                 let lists = column.as_list();
-                Self::Lists(lists, Texts::of(lists.values()).ok_or_else(|| not_of_parts(column))?)
+                Self::Lists(
+                    lists,
+                    Texts::of(lists.values()).ok_or_else(|| not_of_parts(column))?,
+                )
             }
             _ => return Err(not_of_parts(column)),
         })
@@ -220,8 +255,15 @@ impl<'a> Cells<'a> {
         let not_pointers = || Error::store(format!("column {POINTERS} does not hold pointers"));
         let lists = column.as_list_opt::<i32>().ok_or_else(not_pointers)?;
         let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
-        let members = fields.fields().iter().zip(fields.columns()).map(|(field, column)| Ok((field.name().as_str(), Self::of(column)?)));
-        Ok(Self::Pointers(lists, Object::of(members.collect::<Result<_>>()?)?))
+        let members = fields
+            .fields()
+            .iter()
+            .zip(fields.columns())
+            .map(|(field, column)| Ok((field.name().as_str(), Self::of(column)?)));
+        Ok(Self::Pointers(
+            lists,
+            Object::of(members.collect::<Result<_>>()?)?,
+        ))
     }
 
     /// Whether there is a first value and all others are like it, as far as that is cheap to see.
@@ -232,7 +274,14 @@ impl<'a> Cells<'a> {
             Self::Int64(cells) => alike(*cells),
             Self::UInt64(cells) => alike(*cells),
             // By their bits: two zeros are alike and are written differently.
-            Self::Float64(cells) => cells.null_count() == 0 && cells.values().windows(2).all(|two| two[0].to_bits() == two[1].to_bits()) && !cells.is_empty(),
+            Self::Float64(cells) => {
+                cells.null_count() == 0
+                    && cells
+                        .values()
+                        .windows(2)
+                        .all(|two| two[0].to_bits() == two[1].to_bits())
+                    && !cells.is_empty()
+            }
             Self::Date(cells) => alike(*cells),
             Self::Decimal(cells, _) => alike(*cells),
             Self::Lists(lists, _) | Self::Pointers(lists, _) => {
@@ -252,19 +301,26 @@ impl<'a> Cells<'a> {
                 finite if finite.is_finite() => displayed(out, finite),
                 other => return Err(Error::store(format!("{other} is no number"))),
             },
-            Self::Date(cells) if cells.is_valid(row) => match (Day::from_number(cells.value(row)).iso(), cells.value_as_date(row)) {
+            Self::Date(cells) if cells.is_valid(row) => match (
+                Day::from_number(cells.value(row)).iso(),
+                cells.value_as_date(row),
+            ) {
                 (Some(iso), _) => quoted(out, &iso),
                 (None, Some(beyond)) => displayed(out, beyond),
                 (None, None) => return Err(Error::store("a date is outside the calendar")),
             },
-            Self::Decimal(cells, scale) if cells.is_valid(row) => decimal(out, cells.value(row), *scale),
+            Self::Decimal(cells, scale) if cells.is_valid(row) => {
+                decimal(out, cells.value(row), *scale)
+            }
             Self::Lists(lists, items) if lists.is_valid(row) => {
                 return each(lists, row, out, |item, out| {
                     items.write(item, out);
                     Ok(())
                 });
             }
-            Self::Pointers(lists, pointers) => return each(lists, row, out, |item, out| pointers.write(item, out)),
+            Self::Pointers(lists, pointers) => {
+                return each(lists, row, out, |item, out| pointers.write(item, out));
+            }
             _ => out.extend_from_slice(b"null"),
         }
         Ok(())
@@ -272,7 +328,12 @@ impl<'a> Cells<'a> {
 }
 
 /// Writes the items of a row's list.
-fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+fn each(
+    lists: &ListArray,
+    row: usize,
+    out: &mut Vec<u8>,
+    write: impl Fn(usize, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
     let border = |row: usize| usize::try_from(lists.value_offsets()[row]).unwrap_or_default();
     out.push(b'[');
     for (number, item) in (border(row)..border(row + 1)).enumerate() {
@@ -288,11 +349,15 @@ fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, 
 /// Whether there is a first value and all others are like it.
 fn alike<T: PartialEq>(cells: impl ArrayAccessor<Item = T> + Copy) -> bool {
     let mut all = ArrayIter::new(cells);
-    all.next().is_some_and(|first| all.all(|other| other == first))
+    all.next()
+        .is_some_and(|first| all.all(|other| other == first))
 }
 
 fn not_of_parts(column: &ArrayRef) -> Error {
-    Error::store(format!("column type {} is not one that parts have", column.data_type()))
+    Error::store(format!(
+        "column type {} is not one that parts have",
+        column.data_type()
+    ))
 }
 
 impl<'a> Texts<'a> {
@@ -302,13 +367,24 @@ impl<'a> Texts<'a> {
         }
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let canonical = |value: Option<&str>| {
-            let Some(value) = value else { return b"null".to_vec() };
+            let Some(value) = value else {
+                return b"null".to_vec();
+            };
             let mut out = Vec::new();
             text(&mut out, value);
             out
         };
-        let forms = dictionary.values().as_string_opt::<i32>()?.iter().map(canonical).chain([b"null".to_vec()]).collect();
-        Some(Self::Coded(Coded { places: dictionary.keys().clone(), forms }))
+        let forms = dictionary
+            .values()
+            .as_string_opt::<i32>()?
+            .iter()
+            .map(canonical)
+            .chain([b"null".to_vec()])
+            .collect();
+        Some(Self::Coded(Coded {
+            places: dictionary.keys().clone(),
+            forms,
+        }))
     }
 
     fn are_alike(&self) -> bool {
@@ -329,12 +405,21 @@ impl<'a> Texts<'a> {
 
 impl Coded {
     fn form(&self, row: usize) -> usize {
-        if self.places.is_valid(row) { self.places.value(row) as usize } else { self.forms.len() - 1 }
+        if self.places.is_valid(row) {
+            self.places.value(row) as usize
+        } else {
+            self.forms.len() - 1
+        }
     }
 
-    /// Both columns as one, with what stands between them; none when they could have many values together.
+    /// Both columns as one, with what stands between them; none when they could have many values
+    /// together.
     fn beside(&self, between: &[u8], other: &Self) -> Option<Self> {
-        let pairs = self.forms.len().checked_mul(other.forms.len()).filter(|pairs| *pairs <= MOST_PAIRS)?;
+        let pairs = self
+            .forms
+            .len()
+            .checked_mul(other.forms.len())
+            .filter(|pairs| *pairs <= MOST_PAIRS)?;
         let mut place_of = vec![None; pairs];
         let mut forms = Vec::new();
         let place = |row: usize| {
@@ -354,7 +439,10 @@ impl Coded {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, RecordBatch, StringArray};
+    use arrow::array::{
+        ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array,
+        RecordBatch, StringArray,
+    };
     use arrow::datatypes::UInt32Type;
 
     use super::CanonicalRecords;
@@ -373,45 +461,97 @@ mod tests {
     #[test]
     fn decimals_are_written_as_arrow_writes_them_without_zeros_at_the_end() {
         let most = 10_i128.pow(28) - 1;
-        let numbers = [0, 1, 9, 10, 100, 99_999_999_999, 10_000_000_000, 12_500_000_000, 120_000_000_001, 1_230_000_000_000, most, most - 9];
-        let numbers: Vec<i128> = numbers.into_iter().flat_map(|number| [number, -number]).collect();
+        let numbers = [
+            0,
+            1,
+            9,
+            10,
+            100,
+            99_999_999_999,
+            10_000_000_000,
+            12_500_000_000,
+            120_000_000_001,
+            1_230_000_000_000,
+            most,
+            most - 9,
+        ];
+        let numbers: Vec<i128> = numbers
+            .into_iter()
+            .flat_map(|number| [number, -number])
+            .collect();
         for scale in [0, 2, 10, 28] {
-            let column = Decimal128Array::from(numbers.clone()).with_precision_and_scale(28, scale).unwrap();
+            let column = Decimal128Array::from(numbers.clone())
+                .with_precision_and_scale(28, scale)
+                .unwrap();
             let expected = |row: usize| {
                 let digits = column.value_as_string(row);
-                let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+                let digits = if digits.contains('.') {
+                    digits.trim_end_matches('0').trim_end_matches('.')
+                } else {
+                    &digits
+                };
                 format!("{{\"a\":\"{digits}\"}}")
             };
             let expected: Vec<String> = (0..numbers.len()).map(expected).collect();
             assert_eq!(written(Arc::new(column)), expected, "{scale}");
         }
-        assert_eq!(written(Arc::new(Decimal128Array::from(vec![-120_500]).with_precision_and_scale(10, 3).unwrap())), [r#"{"a":"-120.5"}"#]);
+        assert_eq!(
+            written(Arc::new(
+                Decimal128Array::from(vec![-120_500])
+                    .with_precision_and_scale(10, 3)
+                    .unwrap()
+            )),
+            [r#"{"a":"-120.5"}"#]
+        );
     }
 
     #[test]
     fn texts_of_a_dictionary_are_written_as_those_of_a_column() {
-        let texts = [Some("plain"), None, Some("with \"quotes\" and \\"), Some("plain"), Some(""), Some("\u{1}é\n"), None];
+        let texts = [
+            Some("plain"),
+            None,
+            Some("with \"quotes\" and \\"),
+            Some("plain"),
+            Some(""),
+            Some("\u{1}é\n"),
+            None,
+        ];
         let coded: DictionaryArray<UInt32Type> = texts.into_iter().collect();
         let plain = written(Arc::new(StringArray::from(texts.to_vec())));
         assert_eq!(written(Arc::new(coded)), plain);
-        assert_eq!((plain[1].as_str(), plain[2].as_str()), (r#"{"a":null}"#, r#"{"a":"with \"quotes\" and \\"}"#));
+        assert_eq!(
+            (plain[1].as_str(), plain[2].as_str()),
+            (r#"{"a":null}"#, r#"{"a":"with \"quotes\" and \\"}"#)
+        );
     }
 
     #[test]
     fn columns_that_are_written_together_are_those_of_each() {
-        let texts = |of: fn(usize) -> Option<&'static str>| -> ArrayRef { Arc::new((0..12).map(of).collect::<DictionaryArray<UInt32Type>>()) };
-        let flags: ArrayRef = Arc::new(BooleanArray::from_iter((0..12).map(|row| [Some(true), None, Some(false)][row % 3])));
+        let texts = |of: fn(usize) -> Option<&'static str>| -> ArrayRef {
+            Arc::new((0..12).map(of).collect::<DictionaryArray<UInt32Type>>())
+        };
+        let flags: ArrayRef = Arc::new(BooleanArray::from_iter(
+            (0..12).map(|row| [Some(true), None, Some(false)][row % 3]),
+        ));
         let rows = RecordBatch::try_from_iter([
             ("z", texts(|row| ["é", "\"", "plain"].get(row % 5).copied())),
             ("same", texts(|_| Some("in all"))),
             ("none", texts(|_| None)),
             ("a", texts(|row| ["x", "y"].get(row % 3).copied())),
             ("b", flags),
-            ("number", Arc::new(Float64Array::from_iter((0..12).map(|row| [0.0, -0.0][row % 2])))),
+            (
+                "number",
+                Arc::new(Float64Array::from_iter(
+                    (0..12).map(|row| [0.0, -0.0][row % 2]),
+                )),
+            ),
         ])
         .unwrap();
         let json = |text: Option<&&str>| serde_json::to_string(&text).unwrap();
-        for (records, rows) in [(CanonicalRecords::of(&rows).unwrap(), 0..12), (CanonicalRecords::of(&rows.slice(0, 1)).unwrap(), 0..1)] {
+        for (records, rows) in [
+            (CanonicalRecords::of(&rows).unwrap(), 0..12),
+            (CanonicalRecords::of(&rows.slice(0, 1)).unwrap(), 0..1),
+        ] {
             for row in rows {
                 let expected = format!(
                     r#"{{"a":{},"b":{},"none":null,"number":"{}","same":"in all","z":{}}}"#,
@@ -429,8 +569,12 @@ mod tests {
 
     #[test]
     fn days_are_written_as_arrow_writes_them() {
-        let column = Date32Array::from(vec![0, 19_782, -719_528, -719_529, 2_932_896, 2_932_897, -25_567]);
-        let expected: Vec<String> = (0..column.values().len()).map(|row| format!("{{\"a\":\"{}\"}}", column.value_as_date(row).unwrap())).collect();
+        let column = Date32Array::from(vec![
+            0, 19_782, -719_528, -719_529, 2_932_896, 2_932_897, -25_567,
+        ]);
+        let expected: Vec<String> = (0..column.values().len())
+            .map(|row| format!("{{\"a\":\"{}\"}}", column.value_as_date(row).unwrap()))
+            .collect();
         assert_eq!(written(Arc::new(column)), expected);
     }
 }

@@ -1,4 +1,5 @@
-//! Roots over the records of parts that are being built, made of their rows while these are in memory: such a part is not read again to be sealed.
+//! Roots over the records of parts that are being built, made of their rows while these are in
+//! memory: such a part is not read again to be sealed.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +16,8 @@ use pubdata_core::ids::Digest;
 
 /// Bytes of rows that wait at most. Who comes when they are more makes the root himself.
 const WAITING_BYTES: usize = 256 << 20;
-/// How long the root that is being made is waited for at the end. Where others take every processor, its threads may not run at all.
+/// How long the root that is being made is waited for at the end. Where others take every
+/// processor, its threads may not run at all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a root belongs to: the bytes, and the rule that its records were held to.
@@ -39,7 +41,8 @@ impl Roots {
     }
 }
 
-/// Makes roots behind a build: a build waits for files and for the slowest of its threads, and roots take what is idle meanwhile.
+/// Makes roots behind a build: a build waits for files and for the slowest of its threads, and
+/// roots take what is idle meanwhile.
 pub struct RootsOfRows {
     shared: Arc<Shared>,
 }
@@ -62,7 +65,8 @@ struct Waiting {
 impl Shared {
     /// Of rows that have no root nothing is noted: who seals the part says why.
     fn make(&self, part: &Part, rows: &RecordBatch) {
-        // A fault of ours costs neither the parts that wait behind this one nor the run, which may have published.
+        // A fault of ours costs neither the parts that wait behind this one nor the run, which may
+        // have published.
         if let Ok(Ok(root)) = catch_unwind(AssertUnwindSafe(|| root_of_rows(part, rows))) {
             locked(&self.roots).insert(key(part), root);
         }
@@ -72,8 +76,13 @@ impl Shared {
     fn make_all(&self) {
         let is_idle = |waiting: &mut Waiting| waiting.has_maker && waiting.parts.is_empty();
         loop {
-            let waiting = self.changed.wait_while(locked(&self.waiting), is_idle).unwrap_or_else(PoisonError::into_inner);
-            let Some((part, rows)) = waiting.parts.front().cloned() else { return };
+            let waiting = self
+                .changed
+                .wait_while(locked(&self.waiting), is_idle)
+                .unwrap_or_else(PoisonError::into_inner);
+            let Some((part, rows)) = waiting.parts.front().cloned() else {
+                return;
+            };
             drop(waiting);
             self.make(&part, &rows);
             let mut waiting = locked(&self.waiting);
@@ -84,15 +93,21 @@ impl Shared {
     }
 }
 
-/// Lets this thread run where no other wants to. Linux gives a processor that runs nothing else to a builder at once, as if it were idle; of threads
-/// that have the lowest priority alone it does not, and builders wait behind each other on the other processors.
+/// Lets this thread run where no other wants to. Linux gives a processor that runs nothing else to
+/// a builder at once, as if it were idle; of threads that have the lowest priority alone it does
+/// not, and builders wait behind each other on the other processors.
 fn let_builders_go_first() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let parameter = libc::sched_param { sched_priority: 0 };
-        #[expect(unsafe_code, reason = "the system's call, for which no crate in the build has a safe one")]
-        // SAFETY: it reads the parameter, which outlives it, and changes how this thread (0) is scheduled, nothing else.
-        let is_set = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) } == 0;
+        #[expect(
+            unsafe_code,
+            reason = "the system's call, for which no crate in the build has a safe one"
+        )]
+        // SAFETY: it reads the parameter, which outlives it, and changes how this thread (0) is
+        // scheduled, nothing else.
+        let is_set =
+            unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) } == 0;
         if !is_set {
             tracing::debug!(error = %std::io::Error::last_os_error(), "roots are made with the priority of a build");
         }
@@ -100,15 +115,30 @@ fn let_builders_go_first() {
 }
 
 fn background() -> Option<ThreadPool> {
-    ThreadPoolBuilder::new().thread_name(|number| format!("roots-{number}")).start_handler(|_| let_builders_go_first()).build().ok()
+    ThreadPoolBuilder::new()
+        .thread_name(|number| format!("roots-{number}"))
+        .start_handler(|_| let_builders_go_first())
+        .build()
+        .ok()
 }
 
 impl RootsOfRows {
     /// Begins without any.
     pub fn start() -> Self {
-        let shared = Arc::new(Shared { waiting: Mutex::new(Waiting { has_maker: true, ..Waiting::default() }), ..Shared::default() });
+        let shared = Arc::new(Shared {
+            waiting: Mutex::new(Waiting {
+                has_maker: true,
+                ..Waiting::default()
+            }),
+            ..Shared::default()
+        });
         let of_thread = Arc::clone(&shared);
-        let start = |pool: ThreadPool| thread::Builder::new().name("roots".to_owned()).spawn(move || pool.install(|| of_thread.make_all())).ok();
+        let start = |pool: ThreadPool| {
+            thread::Builder::new()
+                .name("roots".to_owned())
+                .spawn(move || pool.install(|| of_thread.make_all()))
+                .ok()
+        };
         // Without threads each root is made where its rows are.
         locked(&shared.waiting).has_maker = background().and_then(start).is_some();
         Self { shared }
@@ -141,9 +171,15 @@ impl RootsOfRows {
             let first = waiting.parts.len().min(1);
             waiting.parts.split_off(first)
         };
-        others.into_iter().for_each(|(part, rows)| self.shared.make(&part, &rows));
+        others
+            .into_iter()
+            .for_each(|(part, rows)| self.shared.make(&part, &rows));
         let is_left = |waiting: &mut Waiting| !waiting.parts.is_empty();
-        let (waiting, _) = self.shared.changed.wait_timeout_while(locked(&self.shared.waiting), patience, is_left).unwrap_or_else(PoisonError::into_inner);
+        let (waiting, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(locked(&self.shared.waiting), patience, is_left)
+            .unwrap_or_else(PoisonError::into_inner);
         let left = waiting.parts.front().cloned();
         drop(waiting);
         if let Some((part, rows)) = left {
@@ -187,7 +223,11 @@ mod tests {
     }
 
     fn three_rows() -> RecordBatch {
-        let ids: ArrayRef = Arc::new(StringArray::from(vec!["a.dataset:1", "a.dataset:2", "a.dataset:3"]));
+        let ids: ArrayRef = Arc::new(StringArray::from(vec![
+            "a.dataset:1",
+            "a.dataset:2",
+            "a.dataset:3",
+        ]));
         RecordBatch::try_from_iter([("record_id", ids)]).unwrap()
     }
 
@@ -197,29 +237,65 @@ mod tests {
         let part = part("one", &rows);
         roots.add(&part, &rows);
         let is_left = |waiting: &mut Waiting| !waiting.parts.is_empty();
-        let (waiting, waited) = roots.shared.changed.wait_timeout_while(locked(&roots.shared.waiting), Duration::from_secs(60), is_left).unwrap();
+        let (waiting, waited) = roots
+            .shared
+            .changed
+            .wait_timeout_while(
+                locked(&roots.shared.waiting),
+                Duration::from_secs(60),
+                is_left,
+            )
+            .unwrap();
         assert!(!waited.timed_out() && waiting.bytes == 0);
-        assert_eq!(locked(&roots.shared.roots).get(&key(&part)), Some(&root_of_rows(&part, &rows).unwrap()));
+        assert_eq!(
+            locked(&roots.shared.roots).get(&key(&part)),
+            Some(&root_of_rows(&part, &rows).unwrap())
+        );
     }
 
     #[test]
     fn what_waits_for_threads_that_never_run_is_made_at_the_end() {
         let rows = three_rows();
-        let shared = Shared { waiting: Mutex::new(Waiting { has_maker: true, ..Waiting::default() }), ..Shared::default() };
-        let roots = RootsOfRows { shared: Arc::new(shared) };
+        let shared = Shared {
+            waiting: Mutex::new(Waiting {
+                has_maker: true,
+                ..Waiting::default()
+            }),
+            ..Shared::default()
+        };
+        let roots = RootsOfRows {
+            shared: Arc::new(shared),
+        };
         let parts = ["one", "two", "three"].map(|path| part(path, &rows));
         parts.iter().for_each(|part| roots.add(part, &rows));
-        assert_eq!(locked(&roots.shared.waiting).parts.len(), 3, "nothing was made yet");
+        assert_eq!(
+            locked(&roots.shared.waiting).parts.len(),
+            3,
+            "nothing was made yet"
+        );
         let made = roots.finish_within(Duration::ZERO);
-        assert!(parts.iter().all(|part| made.of(part) == Some(root_of_rows(part, &rows).unwrap())));
+        assert!(
+            parts
+                .iter()
+                .all(|part| made.of(part) == Some(root_of_rows(part, &rows).unwrap()))
+        );
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
     fn a_builder_goes_before_the_threads_of_roots() {
-        let stat = background().unwrap().install(|| std::fs::read_to_string("/proc/thread-self/stat")).unwrap();
+        let stat = background()
+            .unwrap()
+            .install(|| std::fs::read_to_string("/proc/thread-self/stat"))
+            .unwrap();
         // Source: proc_pid_stat(5): field 41 is the policy; the name, field 2, is in brackets.
-        let policy = stat.rsplit_once(") ").unwrap().1.split(' ').nth(41 - 3).unwrap();
+        let policy = stat
+            .rsplit_once(") ")
+            .unwrap()
+            .1
+            .split(' ')
+            .nth(41 - 3)
+            .unwrap();
         assert_eq!(policy, libc::SCHED_IDLE.to_string(), "{stat}");
     }
 }

@@ -1,5 +1,6 @@
-//! The seal of a release: the roots of the trees over its records, and the digest of its manifest. It is derived from the release alone, stands
-//! beside the manifest, and its digest is the leaf of the channel's log.
+//! The seal of a release: the roots of the trees over its records, and the digest of its manifest.
+//! It is derived from the release alone, stands beside the manifest, and its digest is the leaf of
+//! the channel's log.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -19,7 +20,8 @@ use pubdata_core::ids::{Digest, ReleaseId};
 /// Format of the file of a seal; readers refuse a newer one.
 const SEAL_FORMAT_VERSION: u32 = 1;
 
-/// A part, as the tree of its dataset has it. Members are in the order of their names, so that what serde writes is canonical; numbers are texts.
+/// A part, as the tree of its dataset has it. Members are in the order of their names, so that what
+/// serde writes is canonical; numbers are texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -34,13 +36,15 @@ pub struct SealedPart {
     pub root: Digest,
     /// SHA-256 digest of the part's file, in hexadecimal.
     pub sha256: Digest,
-    /// The second segment of its records ends so; in its group, records that end so are only in parts of this end. Absent where parts are not by subject.
+    /// The second segment of its records ends so; in its group, records that end so are only in
+    /// parts of this end. Absent where parts are not by subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub subjects_end: Option<String>,
 }
 
-/// Parts of a dataset whose `subjects_end` have one length. They stand in the order of these, so that neighbours show which there are.
+/// Parts of a dataset whose `subjects_end` have one length. They stand in the order of these, so
+/// that neighbours show which there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "")]
@@ -63,7 +67,8 @@ pub struct PartGroup {
 pub struct SealedDataset {
     /// Identifier of the dataset.
     pub dataset_id: String,
-    /// How many parts it has, by how long their `subjects_end` is; 0 bytes where parts are not by subject.
+    /// How many parts it has, by how long their `subjects_end` is; 0 bytes where parts are not by
+    /// subject.
     pub groups: Vec<PartGroup>,
     /// Root hash of the tree over the dataset's parts, SHA-256 in hexadecimal.
     // Group by group, in each by `subjects_end` and path.
@@ -122,7 +127,8 @@ impl SealedPart {
 }
 
 impl PartGroup {
-    /// The end of a subject as the parts of this group are ordered by; all of it where it is shorter.
+    /// The end of a subject as the parts of this group are ordered by; all of it where it is
+    /// shorter.
     pub fn end_of<'s>(&self, subject: &'s str) -> &'s [u8] {
         let bytes = usize::try_from(self.subjects_end_bytes).unwrap_or(usize::MAX);
         &subject.as_bytes()[subject.len().saturating_sub(bytes)..]
@@ -134,13 +140,22 @@ impl SealedDataset {
     pub fn of(dataset_id: &str, parts: &[SealedPart]) -> Self {
         let leaves: Vec<Digest> = parts.iter().map(SealedPart::leaf).collect();
         let groups = parts.chunk_by(|a, b| a.end().len() == b.end().len());
-        let groups = groups.map(|group| PartGroup { parts: group.len() as u64, subjects_end_bytes: group[0].end().len() as u64 });
-        Self { dataset_id: dataset_id.to_owned(), groups: groups.collect(), root: root(&leaves) }
+        let groups = groups.map(|group| PartGroup {
+            parts: group.len() as u64,
+            subjects_end_bytes: group[0].end().len() as u64,
+        });
+        Self {
+            dataset_id: dataset_id.to_owned(),
+            groups: groups.collect(),
+            root: root(&leaves),
+        }
     }
 
     /// How many parts it has; none where that is no number of parts.
     pub fn parts(&self) -> Option<u64> {
-        self.groups.iter().try_fold(0, |sum: u64, group| sum.checked_add(group.parts))
+        self.groups
+            .iter()
+            .try_fold(0, |sum: u64, group| sum.checked_add(group.parts))
     }
 
     pub fn leaf(&self) -> Digest {
@@ -161,13 +176,20 @@ impl Seal {
     /// # Errors
     /// `Store`, when it is not one, or its roots are not those of its parts.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
-        let not_one = |error: &dyn std::fmt::Display| Error::store(format!("not the seal of a release: {error}"));
+        let not_one = |error: &dyn std::fmt::Display| {
+            Error::store(format!("not the seal of a release: {error}"))
+        };
         let seal: Self = serde_json::from_slice(bytes).map_err(|error| not_one(&error))?;
         if seal.format_version != SEAL_FORMAT_VERSION {
-            return Err(not_one(&format!("format {} is not {SEAL_FORMAT_VERSION}", seal.format_version)));
+            return Err(not_one(&format!(
+                "format {} is not {SEAL_FORMAT_VERSION}",
+                seal.format_version
+            )));
         }
         if seal != Self::of(seal.release.manifest_sha256, seal.datasets.clone()) {
-            return Err(not_one(&"its roots are not those of its parts in their order"));
+            return Err(not_one(
+                &"its roots are not those of its parts in their order",
+            ));
         }
         Ok(seal)
     }
@@ -179,33 +201,62 @@ impl Seal {
     }
 
     fn of(manifest_sha256: Digest, mut datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
-        datasets.values_mut().for_each(|parts| parts.sort_by(|a, b| a.order().cmp(&b.order())));
-        let leaves: Vec<Digest> = datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
+        datasets
+            .values_mut()
+            .for_each(|parts| parts.sort_by(|a, b| a.order().cmp(&b.order())));
+        let leaves: Vec<Digest> = datasets
+            .iter()
+            .map(|(id, parts)| SealedDataset::of(id, parts).leaf())
+            .collect();
         let release = SealedRelease {
             datasets: datasets.len() as u64,
             manifest_sha256,
             records_root: root(&leaves),
             release_id: ReleaseId::from_digest(&manifest_sha256),
         };
-        Self { format_version: SEAL_FORMAT_VERSION, release, datasets }
+        Self {
+            format_version: SEAL_FORMAT_VERSION,
+            release,
+            datasets,
+        }
     }
 }
 
-/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, or `made`, by digest, are taken from there; the others are read, a
-/// few at a time.
+/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, or `made`, by
+/// digest, are taken from there; the others are read, a few at a time.
 ///
 /// # Errors
 /// `Store`, when a part is missing, damaged, or has not as many records as the manifest says.
-pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>, made: &Roots) -> Result<Seal> {
-    let known: BTreeMap<(Digest, Option<&str>), Digest> =
-        known.iter().flat_map(|seal| seal.datasets.values().flatten()).map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root)).collect();
+pub async fn seal(
+    releases: &Releases,
+    manifest: &Manifest,
+    known: Option<&Seal>,
+    made: &Roots,
+) -> Result<Seal> {
+    let known: BTreeMap<(Digest, Option<&str>), Digest> = known
+        .iter()
+        .flat_map(|seal| seal.datasets.values().flatten())
+        .map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root))
+        .collect();
     // While two are read, the others are hashed.
     let at_a_time = 2 + std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let mut parts: Vec<(&String, &Part)> = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part))).collect();
+    let mut parts: Vec<(&String, &Part)> = manifest
+        .datasets
+        .iter()
+        .flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part)))
+        .collect();
     // The largest first: none is left for the end, when the others are done.
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
-    let root = |part: &Part| known.get(&(part.sha256, subjects_end(part))).copied().or_else(|| made.of(part));
-    let to_read = parts.iter().filter(|(_, part)| root(part).is_none()).count();
+    let root = |part: &Part| {
+        known
+            .get(&(part.sha256, subjects_end(part)))
+            .copied()
+            .or_else(|| made.of(part))
+    };
+    let to_read = parts
+        .iter()
+        .filter(|(_, part)| root(part).is_none())
+        .count();
     tracing::debug!(release.id = %manifest.release_id, parts = parts.len(), to_read, "sealing");
     let sealed = stream::iter(parts.into_iter().map(|(id, part)| {
         let subjects_end = subjects_end(part);
@@ -213,14 +264,27 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
         async move {
             let root = match root {
                 Some(root) => root,
-                None => root_of(releases, manifest, part).await.context(|| format!("part {}", part.path))?,
+                None => root_of(releases, manifest, part)
+                    .await
+                    .context(|| format!("part {}", part.path))?,
             };
-            let sealed = SealedPart { path: part.path.clone(), records: part.rows, root, sha256: part.sha256, subjects_end: subjects_end.map(str::to_owned) };
+            let sealed = SealedPart {
+                path: part.path.clone(),
+                records: part.rows,
+                root,
+                sha256: part.sha256,
+                subjects_end: subjects_end.map(str::to_owned),
+            };
             Ok::<_, Error>((id.clone(), sealed))
         }
     }));
-    let sealed: Vec<(String, SealedPart)> = sealed.buffer_unordered(at_a_time).try_collect().await?;
-    let mut datasets: BTreeMap<String, Vec<SealedPart>> = manifest.datasets.keys().map(|id| (id.clone(), Vec::new())).collect();
+    let sealed: Vec<(String, SealedPart)> =
+        sealed.buffer_unordered(at_a_time).try_collect().await?;
+    let mut datasets: BTreeMap<String, Vec<SealedPart>> = manifest
+        .datasets
+        .keys()
+        .map(|id| (id.clone(), Vec::new()))
+        .collect();
     for (id, part) in sealed {
         datasets.entry(id).or_default().push(part);
     }
@@ -250,6 +314,12 @@ mod as_text {
         let text = String::deserialize(deserializer)?;
         let number: u64 = text.parse().map_err(D::Error::custom)?;
         // One spelling only: another would have another hash.
-        if number.to_string() == text { Ok(number) } else { Err(D::Error::custom(format!("`{text}` is not how {number} is written"))) }
+        if number.to_string() == text {
+            Ok(number)
+        } else {
+            Err(D::Error::custom(format!(
+                "`{text}` is not how {number} is written"
+            )))
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Merkle trees as RFC 9162 (§2.1) has them, with SHA-256: roots, proofs that a leaf is in a tree, and that one tree continues another.
+//! Merkle trees as RFC 9162 (§2.1) has them, with SHA-256: roots, proofs that a leaf is in a tree,
+//! and that one tree continues another.
 
 use pubdata_core::ids::Digest;
 
@@ -11,7 +12,9 @@ pub fn leaf_hash(data: &[u8]) -> Digest {
 pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
     let mut hashed = Vec::with_capacity(1 + pieces.iter().map(|piece| piece.len()).sum::<usize>());
     hashed.push(0);
-    pieces.iter().for_each(|piece| hashed.extend_from_slice(piece));
+    pieces
+        .iter()
+        .for_each(|piece| hashed.extend_from_slice(piece));
     hashed
 }
 
@@ -28,7 +31,8 @@ fn node([left, right]: [Digest; 2]) -> [u8; 65] {
     node
 }
 
-/// Where a tree of so many leaves divides: the largest power of two that is smaller. Of two leaves at least.
+/// Where a tree of so many leaves divides: the largest power of two that is smaller. Of two leaves
+/// at least.
 fn split(leaves: usize) -> usize {
     1 << (leaves - 1).ilog2()
 }
@@ -42,18 +46,23 @@ pub fn root(leaves: &[Digest]) -> Digest {
     level.pop().unwrap_or_else(|| Digest::of(b""))
 }
 
-/// The nodes over those of a level, of which the last goes up as it is where their number is odd: so divided, a tree is that of RFC 9162 §2.1.1.
+/// The nodes over those of a level, of which the last goes up as it is where their number is odd:
+/// so divided, a tree is that of RFC 9162 §2.1.1.
 fn nodes_over(level: &[Digest]) -> Vec<Digest> {
     let (pairs, odd) = level.as_chunks::<2>();
     let (fours, last) = pairs.as_chunks::<2>();
     // A tree has as many nodes as records: two are hashed in little more time than one.
-    let mut nodes: Vec<Digest> = fours.iter().flat_map(|&[one, two]| Digest::of_two([&node(one), &node(two)])).collect();
+    let mut nodes: Vec<Digest> = fours
+        .iter()
+        .flat_map(|&[one, two]| Digest::of_two([&node(one), &node(two)]))
+        .collect();
     nodes.extend(last.iter().map(|&pair| Digest::of(&node(pair))));
     nodes.extend(odd);
     nodes
 }
 
-/// The hashes with which, from a leaf upwards, the root is reached. `index` is below the number of leaves.
+/// The hashes with which, from a leaf upwards, the root is reached. `index` is below the number of
+/// leaves.
 pub fn inclusion_path(leaves: &[Digest], index: usize) -> Vec<Digest> {
     if leaves.len() < 2 {
         return Vec::new();
@@ -67,7 +76,8 @@ pub fn inclusion_path(leaves: &[Digest], index: usize) -> Vec<Digest> {
     path
 }
 
-/// The root that a leaf and its path lead to in a tree of so many leaves; none when the path is not one of such a tree (RFC 9162 §2.1.3.2).
+/// The root that a leaf and its path lead to in a tree of so many leaves; none when the path is not
+/// one of such a tree (RFC 9162 §2.1.3.2).
 pub fn root_of_path(leaf: Digest, index: u64, leaves: u64, path: &[Digest]) -> Option<Digest> {
     if index >= leaves {
         return None;
@@ -90,7 +100,8 @@ pub fn root_of_path(leaf: Digest, index: u64, leaves: u64, path: &[Digest]) -> O
     (last == 0).then_some(hash)
 }
 
-/// The hashes that prove that the first `old` leaves are those that an earlier root is of. `old` is no more than the number of leaves.
+/// The hashes that prove that the first `old` leaves are those that an earlier root is of. `old` is
+/// no more than the number of leaves.
 pub fn consistency_path(leaves: &[Digest], old: usize) -> Vec<Digest> {
     if old == 0 || old >= leaves.len() {
         return Vec::new();
@@ -107,7 +118,11 @@ enum IsKnown {
 
 fn consistency_of(leaves: &[Digest], old: usize, is_known: IsKnown) -> Vec<Digest> {
     if old == leaves.len() {
-        return if is_known == IsKnown::Yes { Vec::new() } else { vec![root(leaves)] };
+        return if is_known == IsKnown::Yes {
+            Vec::new()
+        } else {
+            vec![root(leaves)]
+        };
     }
     let (left, right) = leaves.split_at(split(leaves.len()));
     let (mut path, other) = match old.checked_sub(left.len()) {
@@ -118,8 +133,13 @@ fn consistency_of(leaves: &[Digest], old: usize, is_known: IsKnown) -> Vec<Diges
     path
 }
 
-/// Whether a tree of `new` leaves with its root begins with the leaves of an earlier one (RFC 9162 §2.1.4.2).
-pub fn is_consistent((old, old_root): (u64, &Digest), (new, new_root): (u64, &Digest), path: &[Digest]) -> bool {
+/// Whether a tree of `new` leaves with its root begins with the leaves of an earlier one (RFC 9162
+/// §2.1.4.2).
+pub fn is_consistent(
+    (old, old_root): (u64, &Digest),
+    (new, new_root): (u64, &Digest),
+    path: &[Digest],
+) -> bool {
     if old > new {
         return false;
     }
@@ -127,7 +147,11 @@ pub fn is_consistent((old, old_root): (u64, &Digest), (new, new_root): (u64, &Di
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
     let mut path = path.iter().copied();
-    let first = if old.is_power_of_two() { Some(*old_root) } else { path.next() };
+    let first = if old.is_power_of_two() {
+        Some(*old_root)
+    } else {
+        path.next()
+    };
     let Some(first) = first else { return false };
     let (mut node, mut last) = (old - 1, new - 1);
     while node & 1 == 1 {

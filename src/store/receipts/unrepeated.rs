@@ -1,4 +1,5 @@
-//! JSON as RFC 8785 takes it: of an object that names a member twice, readers show one of the two and check the other.
+//! JSON as RFC 8785 takes it: of an object that names a member twice, readers show one of the two
+//! and check the other.
 
 use std::fmt::{Formatter, Result as Formatted};
 
@@ -60,7 +61,10 @@ impl<'de> Visitor<'de> for Reader {
         let mut values = Map::new();
         while let Some((name, Unrepeated(value))) = members.next_entry::<String, _>()? {
             if values.contains_key(&name) {
-                return Err(A::Error::custom(format!("`{}` is named twice", name.escape_debug())));
+                return Err(A::Error::custom(format!(
+                    "`{}` is named twice",
+                    name.escape_debug()
+                )));
             }
             values.insert(name, value);
         }

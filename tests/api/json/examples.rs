@@ -37,23 +37,59 @@ impl Told {
     /// Runs a command with `--json` and keeps what it prints: its document, or what went wrong.
     #[track_caller]
     fn ask(&mut self, place: &Place, code: i32, arguments: &[&str]) -> Value {
-        let answer = answer(place.command(&[arguments, &["--json"]].concat()).env_remove("SUDO_USER").env("USER", "ada")).expect(code);
-        let text = if answer.stdout.is_empty() { answer.stderr.lines().last().unwrap_or_default() } else { &answer.stdout };
-        let document: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{arguments:?}: not one document ({error}): {answer:#?}"));
-        let is_command = |(command, _): &&(&str, &[&str])| command.split(' ').eq(arguments.iter().copied().take(command.split(' ').count()));
-        let command = COMMANDS.iter().find(is_command).map_or("", |(command, _)| command);
-        self.0.push(Example { command: command.to_owned(), asked: arguments.join(" "), document: document.clone() });
+        let answer = answer(
+            place
+                .command(&[arguments, &["--json"]].concat())
+                .env_remove("SUDO_USER")
+                .env("USER", "ada"),
+        )
+        .expect(code);
+        let text = if answer.stdout.is_empty() {
+            answer.stderr.lines().last().unwrap_or_default()
+        } else {
+            &answer.stdout
+        };
+        let document: Value = serde_json::from_str(text).unwrap_or_else(|error| {
+            panic!("{arguments:?}: not one document ({error}): {answer:#?}")
+        });
+        let is_command = |(command, _): &&(&str, &[&str])| {
+            command
+                .split(' ')
+                .eq(arguments.iter().copied().take(command.split(' ').count()))
+        };
+        let command = COMMANDS
+            .iter()
+            .find(is_command)
+            .map_or("", |(command, _)| command);
+        self.0.push(Example {
+            command: command.to_owned(),
+            asked: arguments.join(" "),
+            document: document.clone(),
+        });
         document
     }
 
     fn take(&mut self, command: &str, path: &Path) {
         let document = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        self.0.push(Example { command: command.to_owned(), asked: command.to_owned(), document });
+        self.0.push(Example {
+            command: command.to_owned(),
+            asked: command.to_owned(),
+            document,
+        });
     }
 }
 
 /// Each on a home of its own, side by side.
-const SCENES: [fn(&mut Told); 8] = [nights, placed_work, files_by_hand, home_of_before, declarations, new_list, keys_and_settings, mistakes];
+const SCENES: [fn(&mut Told); 8] = [
+    nights,
+    placed_work,
+    files_by_hand,
+    home_of_before,
+    declarations,
+    new_list,
+    keys_and_settings,
+    mistakes,
+];
 
 pub async fn all() -> Vec<Example> {
     let of = |scene: fn(&mut Told)| {
@@ -71,64 +107,186 @@ pub async fn all() -> Vec<Example> {
     examples
 }
 
-/// Three nights, the last with a file that is gone and one that is cut off; then everything that looks at their releases.
+/// Three nights, the last with a file that is gone and one that is cut off; then everything that
+/// looks at their releases.
 fn nights(told: &mut Told) {
     let place = Place::new();
     let mirror = place.mirror().display().to_string();
     // Of the statuses of Cleveland one in three has no known meaning.
-    let selected = [PERMITS, "permit.cleveland", "census.gazetteer", "sec", "zip", "license.tx_tdlr", "--mirror", &mirror];
+    let selected = [
+        PERMITS,
+        "permit.cleveland",
+        "census.gazetteer",
+        "sec",
+        "zip",
+        "license.tx_tdlr",
+        "--mirror",
+        &mirror,
+    ];
     let with = |command: &'static str| [&[command], &selected[..]].concat();
     told.ask(&place, 0, &with("plan"));
     told.ask(&place, 0, &with("fetch"));
     told.ask(&place, 0, &with("run"));
     let first = place.current();
-    place.edit(PERMITS_FILE, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
+    place.edit(PERMITS_FILE, |text| {
+        text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY")
+    });
     told.ask(&place, 0, &with("run"));
     told.ask(&place, 0, &["releases", "diff", &first]);
-    told.ask(&place, 0, &["releases", "diff", &first, "--why", "--dataset", "permit.permit"]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "releases",
+            "diff",
+            &first,
+            "--why",
+            "--dataset",
+            "permit.permit",
+        ],
+    );
     let secret = place.root().join("signing.key").display().to_string();
-    let key = told.ask(&place, 0, &["keys", "signing", "--name", "data.example.org/2026", "--output", &secret])["key"].take();
+    let key = told.ask(
+        &place,
+        0,
+        &[
+            "keys",
+            "signing",
+            "--name",
+            "data.example.org/2026",
+            "--output",
+            &secret,
+        ],
+    )["key"]
+        .take();
     told.ask(&place, 0, &["seal", "--signing-key", &secret]);
     let receipt = place.root().join("receipt.json");
     let issued = place.pubdata(&["receipt", RECORD]).expect(0).stdout;
-    for (code, text) in [(0, issued.clone()), (1, issued.replace("VACANCY", "vacancy"))] {
+    for (code, text) in [
+        (0, issued.clone()),
+        (1, issued.replace("VACANCY", "vacancy")),
+    ] {
         std::fs::write(&receipt, text).unwrap();
-        told.ask(&place, code, &["verify-receipt", receipt.to_str().unwrap(), "--key", key.as_str().unwrap()]);
+        told.ask(
+            &place,
+            code,
+            &[
+                "verify-receipt",
+                receipt.to_str().unwrap(),
+                "--key",
+                key.as_str().unwrap(),
+            ],
+        );
     }
 
     std::fs::remove_file(place.file(AREAS)).unwrap();
-    place.edit(PERMITS_FILE, |text| text.lines().take(2).map(|line| format!("{line}\n")).collect());
-    let (script, message) = (place.root().join("hook.sh"), place.root().join("message.json"));
+    place.edit(PERMITS_FILE, |text| {
+        text.lines()
+            .take(2)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    });
+    let (script, message) = (
+        place.root().join("hook.sh"),
+        place.root().join("message.json"),
+    );
     std::fs::write(&script, "cat > \"$1\"\n").unwrap();
     let hook = format!("sh {} {}", script.display(), message.display());
-    told.ask(&place, 20, &[&with("run")[..], &["--hook", &hook, "--accept", "permit.nola:floor"]].concat());
+    told.ask(
+        &place,
+        20,
+        &[
+            &with("run")[..],
+            &["--hook", &hook, "--accept", "permit.nola:floor"],
+        ]
+        .concat(),
+    );
     told.take("hook", &message);
     let unheard = place.root().join("no/such/hook");
-    told.ask(&place, 40, &["run", "--test-message", "--hook", unheard.to_str().unwrap()]);
-    told.ask(&place, 0, &["run", "--test-message", "--hook", &hook, "--metrics-file", place.root().join("pubdata.prom").to_str().unwrap()]);
+    told.ask(
+        &place,
+        40,
+        &["run", "--test-message", "--hook", unheard.to_str().unwrap()],
+    );
+    told.ask(
+        &place,
+        0,
+        &[
+            "run",
+            "--test-message",
+            "--hook",
+            &hook,
+            "--metrics-file",
+            place.root().join("pubdata.prom").to_str().unwrap(),
+        ],
+    );
     told.take("hook", &message);
     told.ask(&place, 20, &with("plan"));
     told.ask(&place, 0, &["status"]);
 
-    told.ask(&place, 0, &["accept", "permit.nola:shrink", "--until", "2099-12-31", "--dry-run"]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "accept",
+            "permit.nola:shrink",
+            "--until",
+            "2099-12-31",
+            "--dry-run",
+        ],
+    );
     told.ask(&place, 0, &["accept", "permit.nola:drift"]);
-    told.ask(&place, 0, &["accept", "business.fl_cordata:host_key=SHA256:AAAAC3NzaC1lZDI1NTE5AAAAIBbW7jPU1v5yYkVoXz0"]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "accept",
+            "business.fl_cordata:host_key=SHA256:AAAAC3NzaC1lZDI1NTE5AAAAIBbW7jPU1v5yYkVoXz0",
+        ],
+    );
     told.ask(&place, 0, &["accept", "--list"]);
     told.ask(&place, 0, &["accept", "permit.nola:drift", "--withdraw"]);
 
     told.ask(&place, 0, &["releases", "show"]);
     told.ask(&place, 0, &["releases", "show", &first]);
-    for arguments in
-        [&["promote", "--dry-run"][..], &["promote"], &["promote"], &["rollback", "--dry-run"], &["rollback"], &["rollback", "--to", &place.current()]]
-    {
+    for arguments in [
+        &["promote", "--dry-run"][..],
+        &["promote"],
+        &["promote"],
+        &["rollback", "--dry-run"],
+        &["rollback"],
+        &["rollback", "--to", &place.current()],
+    ] {
         told.ask(&place, 0, &[&["releases"], arguments].concat());
     }
     told.ask(&place, 0, &["trace", RECORD]);
     told.ask(&place, 0, &["trace", "0009900001-25-000009"]);
     told.ask(&place, 0, &["verify", "--rebuild"]);
-    told.ask(&place, 0, &["releases", "prune", "--keep", "1", "--snapshots", "--dry-run"]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "releases",
+            "prune",
+            "--keep",
+            "1",
+            "--snapshots",
+            "--dry-run",
+        ],
+    );
     told.ask(&place, 0, &["releases", "list"]);
-    told.ask(&place, 0, &["follow", "--once", "--day", "2026-11-20", "--mirror", &mirror]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "follow",
+            "--once",
+            "--day",
+            "2026-11-20",
+            "--mirror",
+            &mirror,
+        ],
+    );
     told.ask(&place, 0, &["upgrade"]);
 
     let snapshot = place.snapshot(AREAS);
@@ -149,26 +307,86 @@ fn nights(told: &mut Told) {
 /// A night that is planned, built unit by unit, and committed; one file is damaged.
 fn placed_work(told: &mut Told) {
     let place = Place::new();
-    place.edit(PERMITS_FILE, |text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
+    place.edit(PERMITS_FILE, |text| {
+        text.lines()
+            .take(1)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    });
     let mirror = place.mirror().display().to_string();
-    let plan = told.ask(&place, 0, &["plan", "--write", PERMITS, "license.tx_tdlr", "--mirror", &mirror])["plan"].as_str().unwrap().to_owned();
-    let of = |what: &'static str, task: &'static str, which: &'static str| ["task", what, "--plan", &plan, "--task", task, which, "0"].map(str::to_owned);
-    for (code, arguments) in
-        [(20, of("build", PERMITS, "--unit")), (30, of("build", "license.tx_tdlr", "--unit")), (0, of("split", "license.tx_tdlr", "--input"))]
-    {
-        told.ask(&place, code, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    let plan = told.ask(
+        &place,
+        0,
+        &[
+            "plan",
+            "--write",
+            PERMITS,
+            "license.tx_tdlr",
+            "--mirror",
+            &mirror,
+        ],
+    )["plan"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let of = |what: &'static str, task: &'static str, which: &'static str| {
+        ["task", what, "--plan", &plan, "--task", task, which, "0"].map(str::to_owned)
+    };
+    for (code, arguments) in [
+        (20, of("build", PERMITS, "--unit")),
+        (30, of("build", "license.tx_tdlr", "--unit")),
+        (0, of("split", "license.tx_tdlr", "--input")),
+    ] {
+        told.ask(
+            &place,
+            code,
+            &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
     }
     told.ask(&place, 30, &["commit", "--plan", &plan]);
-    told.ask(&place, 0, &["task", "split", "--plan", &plan, "--task", "license.tx_tdlr", "--input", "0,1"]);
-    told.ask(&place, 0, &["task", "build", "--plan", &plan, "--task", "license.tx_tdlr", "--unit", "0,1,2,3,4,5,6,7"]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "task",
+            "split",
+            "--plan",
+            &plan,
+            "--task",
+            "license.tx_tdlr",
+            "--input",
+            "0,1",
+        ],
+    );
+    told.ask(
+        &place,
+        0,
+        &[
+            "task",
+            "build",
+            "--plan",
+            &plan,
+            "--task",
+            "license.tx_tdlr",
+            "--unit",
+            "0,1,2,3,4,5,6,7",
+        ],
+    );
     told.ask(&place, 20, &["commit", "--plan", &plan]);
 }
 
 /// A file that a person downloaded, with another date, refused, published, and taken back.
 fn files_by_hand(told: &mut Told) {
     let desk = Desk::by_hand();
-    let (file, page) = (desk.downloaded().display().to_string(), desk.place.root().join("page.csv"));
-    std::fs::write(&page, "<!DOCTYPE html><html><body>Access denied</body></html>").unwrap();
+    let (file, page) = (
+        desk.downloaded().display().to_string(),
+        desk.place.root().join("page.csv"),
+    );
+    std::fs::write(
+        &page,
+        "<!DOCTYPE html><html><body>Access denied</body></html>",
+    )
+    .unwrap();
     for (code, arguments) in [
         (0, &["import", SOURCE, &file, "--date", "2026-11-19"][..]),
         (0, &["import", SOURCE, &file, "--date", "2026-11-20"]),
@@ -179,7 +397,11 @@ fn files_by_hand(told: &mut Told) {
         (0, &["import", SOURCE, "--withdraw"]),
         (0, &["status"]),
     ] {
-        told.ask(&desk.place, code, &[arguments, &["--declarations", &desk.declarations]].concat());
+        told.ask(
+            &desk.place,
+            code,
+            &[arguments, &["--declarations", &desk.declarations]].concat(),
+        );
     }
 }
 
@@ -197,14 +419,19 @@ fn home_of_before(told: &mut Told) {
     told.ask(&place, 0, &["releases", "show", &marked]);
     let ledger = place.home().join("ledger.jsonl");
     let text = std::fs::read_to_string(&ledger).unwrap();
-    std::fs::write(&ledger, text.replacen("\"format_version\":1", "\"format_version\":9", 1)).unwrap();
+    std::fs::write(
+        &ledger,
+        text.replacen("\"format_version\":1", "\"format_version\":9", 1),
+    )
+    .unwrap();
     told.ask(&place, 60, &["upgrade"]);
 }
 
 /// The release as programs of before published it again on a night when a source was missing.
 fn marked(place: &Place) -> String {
     let folder = place.home().join("releases").join(EARLIER_RELEASE);
-    let mut manifest = Manifest::from_json(&std::fs::read(folder.join("manifest.json")).unwrap()).unwrap();
+    let mut manifest =
+        Manifest::from_json(&std::fs::read(folder.join("manifest.json")).unwrap()).unwrap();
     let task = manifest.tasks.get_mut(PERMITS).unwrap();
     (task.is_stale, task.stale_reason) = (true, Some("the server answered 503".to_owned()));
     // Still earlier ones did not say what a layout is known from.
@@ -220,7 +447,15 @@ fn marked(place: &Place) -> String {
 fn declarations(told: &mut Told) {
     let place = Place::new();
     told.ask(&place, 0, &["check"]);
-    told.ask(&place, 0, &["check", "--store", &format!("file://{}", place.root().join("store").display())]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "check",
+            "--store",
+            &format!("file://{}", place.root().join("store").display()),
+        ],
+    );
     told.ask(&place, 0, &["schema", "dictionary"]);
     told.ask(&place, 0, &["schema", "show", "geo.school"]);
     let folder = place.root().join("declarations");
@@ -228,12 +463,32 @@ fn declarations(told: &mut Told) {
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
     let path = folder.join("pipelines/census/acs5.toml");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replacen("cadence = \"yearly\"", "cadence = \"sometimes\"", 1)).unwrap();
-    told.ask(&place, 40, &["check", "--declarations", folder.to_str().unwrap()]);
+    std::fs::write(
+        &path,
+        text.replacen("cadence = \"yearly\"", "cadence = \"sometimes\"", 1),
+    )
+    .unwrap();
+    told.ask(
+        &place,
+        40,
+        &["check", "--declarations", folder.to_str().unwrap()],
+    );
 
     let mirror = place.mirror().display().to_string();
-    place.edit(SEATTLE, |text| text.replacen(",PermitNum,", ",Permit Number,", 1));
-    told.ask(&place, 20, &["probe", "permit.seattle", "license.fl_dbpr", "--mirror", &mirror]);
+    place.edit(SEATTLE, |text| {
+        text.replacen(",PermitNum,", ",Permit Number,", 1)
+    });
+    told.ask(
+        &place,
+        20,
+        &[
+            "probe",
+            "permit.seattle",
+            "license.fl_dbpr",
+            "--mirror",
+            &mirror,
+        ],
+    );
 }
 
 fn new_list(told: &mut Told) {
@@ -246,28 +501,98 @@ fn new_list(told: &mut Told) {
     }
     std::fs::write(&file, text).unwrap();
     let url = "https://data.springfield.example.org/permits.csv";
-    told.ask(&place, 0, &["new", "permit", "us-il-springfield", "--url", url, "--file", file.to_str().unwrap(), "--declarations", folder.to_str().unwrap()]);
+    told.ask(
+        &place,
+        0,
+        &[
+            "new",
+            "permit",
+            "us-il-springfield",
+            "--url",
+            url,
+            "--file",
+            file.to_str().unwrap(),
+            "--declarations",
+            folder.to_str().unwrap(),
+        ],
+    );
 }
 
 fn keys_and_settings(told: &mut Told) {
     let place = Place::new();
-    let key = told.ask(&place, 0, &["keys", "create", "--name", "ann", "--scopes", "geo,sec", "--expires-in-days", "30"]);
+    let key = told.ask(
+        &place,
+        0,
+        &[
+            "keys",
+            "create",
+            "--name",
+            "ann",
+            "--scopes",
+            "geo,sec",
+            "--expires-in-days",
+            "30",
+        ],
+    );
     let keys = Keys::open(&Home::open(&place.home()).unwrap());
-    keys.rotate(key["id"].as_str().unwrap(), &Digest::of(key["key"].as_str().unwrap().as_bytes()), 60, Timestamp::now()).unwrap();
-    let invitation = told.ask(&place, 0, &["keys", "invite", "--name", "bob", "--scopes", "geo", "--expires", "12h", "--key-expires-in-days", "90"]);
-    keys.redeem(&Digest::of(token_of(&invitation).as_bytes()), &Plans::load(&DeclarationFiles::built_in()).unwrap(), Timestamp::now()).unwrap();
-    let taken_back = told.ask(&place, 0, &["keys", "invite", "--name", "eve", "--scopes", "geo"]);
-    told.ask(&place, 0, &["keys", "revoke", taken_back["id"].as_str().unwrap()]);
+    keys.rotate(
+        key["id"].as_str().unwrap(),
+        &Digest::of(key["key"].as_str().unwrap().as_bytes()),
+        60,
+        Timestamp::now(),
+    )
+    .unwrap();
+    let invitation = told.ask(
+        &place,
+        0,
+        &[
+            "keys",
+            "invite",
+            "--name",
+            "bob",
+            "--scopes",
+            "geo",
+            "--expires",
+            "12h",
+            "--key-expires-in-days",
+            "90",
+        ],
+    );
+    keys.redeem(
+        &Digest::of(token_of(&invitation).as_bytes()),
+        &Plans::load(&DeclarationFiles::built_in()).unwrap(),
+        Timestamp::now(),
+    )
+    .unwrap();
+    let taken_back = told.ask(
+        &place,
+        0,
+        &["keys", "invite", "--name", "eve", "--scopes", "geo"],
+    );
+    told.ask(
+        &place,
+        0,
+        &["keys", "revoke", taken_back["id"].as_str().unwrap()],
+    );
     told.ask(&place, 0, &["keys", "list"]);
     told.ask(&place, 0, &["keys", "revoke", key["id"].as_str().unwrap()]);
-    std::fs::write(place.home().join("pubdata.toml"), "pipelines = [\"census\"]\n[serve]\nbind = \"127.0.0.1:9000\"\n").unwrap();
+    std::fs::write(
+        place.home().join("pubdata.toml"),
+        "pipelines = [\"census\"]\n[serve]\nbind = \"127.0.0.1:9000\"\n",
+    )
+    .unwrap();
     told.ask(&place, 0, &["settings"]);
     told.ask(&place, 0, &["settings", "--all"]);
 }
 
 /// The token of an invitation's link.
 fn token_of(invitation: &Value) -> &str {
-    invitation["link"].as_str().unwrap().split_once("?invite=").unwrap().1
+    invitation["link"]
+        .as_str()
+        .unwrap()
+        .split_once("?invite=")
+        .unwrap()
+        .1
 }
 
 fn mistakes(told: &mut Told) {
@@ -287,14 +612,38 @@ async fn of_a_server() -> Told {
     let place = Place::new();
     let path = place.file(PERMITS_FILE);
     let target = format!("/{}", path.strip_prefix(place.mirror()).unwrap().display());
-    publisher.route("/data.nola.gov/elsewhere", vec![Reply::file(std::fs::read(&path).unwrap())]);
-    publisher.route(&target, vec![Reply::status(302).header("location", &publisher.url("/data.nola.gov/elsewhere"))]);
+    publisher.route(
+        "/data.nola.gov/elsewhere",
+        vec![Reply::file(std::fs::read(&path).unwrap())],
+    );
+    publisher.route(
+        &target,
+        vec![Reply::status(302).header("location", &publisher.url("/data.nola.gov/elsewhere"))],
+    );
     let url = publisher.base_url();
     let listening = crate::serve::Listening::new().await;
-    let (server, key, files) = (listening.url.clone(), listening.served.key.clone(), listening.served.place.mirror().display().to_string());
+    let (server, key, files) = (
+        listening.url.clone(),
+        listening.served.key.clone(),
+        listening.served.place.mirror().display().to_string(),
+    );
     tokio::task::spawn_blocking(move || {
         let mut told = Told::default();
-        told.ask(&place, 0, &["verify", "--url", &server, "--api-key", &key, "--records", "4", "--mirror", &files]);
+        told.ask(
+            &place,
+            0,
+            &[
+                "verify",
+                "--url",
+                &server,
+                "--api-key",
+                &key,
+                "--records",
+                "4",
+                "--mirror",
+                &files,
+            ],
+        );
         told.ask(&place, 0, &["verify", "--url", &server, "--records", "0"]);
         told.ask(&place, 40, &["verify", "--url", &server]);
         told.ask(&place, 0, &["run", PERMITS, "--mirror", &url]);

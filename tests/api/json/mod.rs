@@ -1,5 +1,5 @@
-//! What commands print for machines, held against `docs/json`: every command has a schema, every schema a command, and what is printed is what
-//! the schemas say.
+//! What commands print for machines, held against `docs/json`: every command has a schema, every
+//! schema a command, and what is printed is what the schemas say.
 
 mod examples;
 mod schemas;
@@ -13,7 +13,8 @@ use crate::serve::Survey;
 use pubdata_testing::peers;
 use pubdata_testing::{answer, project};
 
-/// Every command, and the formats of what it prints with `--json`. Those without print nothing that is a document.
+/// Every command, and the formats of what it prints with `--json`. Those without print nothing that
+/// is a document.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("accept", &["accepted"]),
     ("check", &["check"]),
@@ -63,48 +64,89 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("verify-receipt", &["verify_receipt"]),
 ];
 
-/// Documents that belong to no command: what every command says when it fails, and what hook and webhook get.
+/// Documents that belong to no command: what every command says when it fails, and what hook and
+/// webhook get.
 const OTHERS: [&str; 2] = ["error", "message"];
 
 fn pubdata(arguments: &[&str]) -> pubdata_testing::Answer {
-    answer(Command::new(env!("CARGO_BIN_EXE_pubdata")).args(arguments).env_remove("PUBDATA_DECLARATIONS"))
+    answer(
+        Command::new(env!("CARGO_BIN_EXE_pubdata"))
+            .args(arguments)
+            .env_remove("PUBDATA_DECLARATIONS"),
+    )
 }
 
 /// The commands below one, by their help: those that have commands of their own are not among them.
 fn commands(above: &[&str]) -> Vec<String> {
     let help = pubdata(&[above, &["--help"]].concat()).expect(0).stdout;
-    let Some((_, list)) = help.split_once("\nCommands:\n") else { return vec![above.join(" ")] };
+    let Some((_, list)) = help.split_once("\nCommands:\n") else {
+        return vec![above.join(" ")];
+    };
     let lines = list.lines().take_while(|line| line.starts_with("  "));
-    let names = lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
-    names.flat_map(|name| commands(&[above, &[name]].concat())).collect()
+    let names = lines
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help");
+    names
+        .flat_map(|name| commands(&[above, &[name]].concat()))
+        .collect()
 }
 
 /// The formats of all documents.
 fn formats() -> BTreeSet<String> {
-    COMMANDS.iter().flat_map(|(_, formats)| *formats).chain(&OTHERS).map(|format| format!("pubdata.{format}")).collect()
+    COMMANDS
+        .iter()
+        .flat_map(|(_, formats)| *formats)
+        .chain(&OTHERS)
+        .map(|format| format!("pubdata.{format}"))
+        .collect()
 }
 
 #[test]
 fn every_command_has_a_schema_and_every_schema_a_command() {
-    let known: BTreeSet<String> = COMMANDS.iter().map(|(command, _)| (*command).to_owned()).collect();
-    assert_eq!(commands(&[]).into_iter().collect::<BTreeSet<_>>(), known, "give the command its formats in COMMANDS");
-    assert_eq!(formats(), schemas::files().into_keys().collect(), "docs/json has other schemas");
+    let known: BTreeSet<String> = COMMANDS
+        .iter()
+        .map(|(command, _)| (*command).to_owned())
+        .collect();
+    assert_eq!(
+        commands(&[]).into_iter().collect::<BTreeSet<_>>(),
+        known,
+        "give the command its formats in COMMANDS"
+    );
+    assert_eq!(
+        formats(),
+        schemas::files().into_keys().collect(),
+        "docs/json has other schemas"
+    );
 }
 
 #[test]
 fn page_of_the_formats_has_a_row_for_every_schema() {
     let page = std::fs::read_to_string(project("docs/json/README.md")).unwrap();
     let row = |name: &str| format!("| [`{name}`]({name}.schema.json) |");
-    let missing: Vec<String> = formats().into_iter().filter(|name| !page.contains(&row(name))).collect();
-    assert_eq!(missing, Vec::<String>::new(), "docs/json/README.md lacks their rows");
+    let missing: Vec<String> = formats()
+        .into_iter()
+        .filter(|name| !page.contains(&row(name)))
+        .collect();
+    assert_eq!(
+        missing,
+        Vec::<String>::new(),
+        "docs/json/README.md lacks their rows"
+    );
     for (command, _) in COMMANDS.iter().filter(|(_, formats)| !formats.is_empty()) {
-        assert!(page.contains(&format!("`{command}")), "docs/json/README.md does not name `{command}`");
+        assert!(
+            page.contains(&format!("`{command}")),
+            "docs/json/README.md does not name `{command}`"
+        );
     }
 }
 
 #[test]
 fn every_key_of_a_schema_is_described_and_says_when_it_is_null_or_absent() {
-    let found: Vec<String> = schemas::files().iter().flat_map(|(name, schema)| schemas::faults(name, schema)).collect();
+    let found: Vec<String> = schemas::files()
+        .iter()
+        .flat_map(|(name, schema)| schemas::faults(name, schema))
+        .collect();
     assert_eq!(found, Vec::<String>::new());
 }
 
@@ -137,49 +179,118 @@ fn schema_files_are_what_the_program_prints() {
             std::fs::write(&path, &printed).unwrap();
         }
         let written = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(written, printed, "{}: `make bless` rewrites it when the change is meant", path.display());
+        assert_eq!(
+            written,
+            printed,
+            "{}: `make bless` rewrites it when the change is meant",
+            path.display()
+        );
     }
     let run = pubdata(&["schema", "json", "run"]).expect(0).stdout;
-    assert_eq!(run, pubdata(&["schema", "json", "pubdata.run"]).expect(0).stdout);
-    let unknown = pubdata(&["schema", "json", "pubdata.task"]).expect(40).stderr;
-    assert!(unknown.contains("there is no format `pubdata.task`; there are pubdata.accepted, pubdata.channel_move, "), "{unknown}");
+    assert_eq!(
+        run,
+        pubdata(&["schema", "json", "pubdata.run"]).expect(0).stdout
+    );
+    let unknown = pubdata(&["schema", "json", "pubdata.task"])
+        .expect(40)
+        .stderr;
+    assert!(
+        unknown.contains(
+            "there is no format `pubdata.task`; there are pubdata.accepted, pubdata.channel_move, "
+        ),
+        "{unknown}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_commands_print_is_what_their_schemas_say() {
     let examples = examples::all().await;
     let document = schemas::together();
-    let mut survey = Survey::of(&document, formats().iter().map(|format| format!("/{format}")).collect());
+    let mut survey = Survey::of(
+        &document,
+        formats()
+            .iter()
+            .map(|format| format!("/{format}"))
+            .collect(),
+    );
     let mut shown: BTreeSet<(&str, String)> = BTreeSet::new();
     for example in &examples {
-        let format = example.document["format"].as_str().unwrap_or_else(|| panic!("{}: no format: {:#}", example.asked, example.document));
+        let format = example.document["format"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{}: no format: {:#}", example.asked, example.document));
         survey.value(&format!("/{format}"), &example.document, &example.asked);
-        shown.insert((&example.command, format.trim_start_matches("pubdata.").to_owned()));
+        shown.insert((
+            &example.command,
+            format.trim_start_matches("pubdata.").to_owned(),
+        ));
     }
     assert_eq!(survey.breaches, Vec::<String>::new());
     assert_eq!(survey.loose(), Vec::<String>::new());
-    let expected = COMMANDS.iter().flat_map(|(command, formats)| formats.iter().map(|format| (*command, (*format).to_owned())));
-    let missing: Vec<_> = expected.chain([("hook", "message".to_owned())]).filter(|pair| !shown.contains(pair)).collect();
+    let expected = COMMANDS.iter().flat_map(|(command, formats)| {
+        formats
+            .iter()
+            .map(|format| (*command, (*format).to_owned()))
+    });
+    let missing: Vec<_> = expected
+        .chain([("hook", "message".to_owned())])
+        .filter(|pair| !shown.contains(pair))
+        .collect();
     assert!(missing.is_empty(), "no example of {missing:?}");
-    assert_eq!(survey.unwritten(), Vec::<String>::new(), "what the schemas say and no example has");
-    assert_eq!(survey.unrequired(), Vec::<String>::new(), "what every example has and the schema does not require");
+    assert_eq!(
+        survey.unwritten(),
+        Vec::<String>::new(),
+        "what the schemas say and no example has"
+    );
+    assert_eq!(
+        survey.unrequired(),
+        Vec::<String>::new(),
+        "what every example has and the schema does not require"
+    );
     held_by_others(&examples);
 }
 
 /// Has another program hold the examples against the schemas as `pubdata schema json` prints them.
 fn held_by_others(examples: &[examples::Example]) {
-    let Some(python) = peers::python(&["jsonschema_rs"]) else { return };
+    let Some(python) = peers::python(&["jsonschema_rs"]) else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let mut by_format: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for example in examples {
-        by_format.entry(example.document["format"].as_str().unwrap()).or_default().push(&example.document);
+        by_format
+            .entry(example.document["format"].as_str().unwrap())
+            .or_default()
+            .push(&example.document);
     }
     for (format, documents) in by_format {
         let schema = pubdata(&["schema", "json", format]).expect(0).json();
-        std::fs::write(folder.path().join(format!("{format}.json")), serde_json::json!({"schema": schema, "documents": documents}).to_string()).unwrap();
+        std::fs::write(
+            folder.path().join(format!("{format}.json")),
+            serde_json::json!({"schema": schema, "documents": documents}).to_string(),
+        )
+        .unwrap();
     }
-    let held = Command::new(python).arg(peers::script("hold_documents.py")).arg(folder.path()).output().unwrap();
+    let held = Command::new(python)
+        .arg(peers::script("hold_documents.py"))
+        .arg(folder.path())
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&held.stdout);
-    assert!(held.status.success(), "{said}{}", String::from_utf8_lossy(&held.stderr));
-    assert_eq!(said.lines().last(), Some(format!("{} documents held, {} changed ones refused", examples.len(), examples.len()).as_str()), "{said}");
+    assert!(
+        held.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&held.stderr)
+    );
+    assert_eq!(
+        said.lines().last(),
+        Some(
+            format!(
+                "{} documents held, {} changed ones refused",
+                examples.len(),
+                examples.len()
+            )
+            .as_str()
+        ),
+        "{said}"
+    );
 }

@@ -31,14 +31,22 @@ fn run(number: usize, exit_code: u8, tasks: &[(&str, LedgerTask)]) -> LedgerEntr
         exit_code,
         channel: "nightly".to_owned(),
         release_id: None,
-        outcome: if exit_code >= 40 { "failed" } else { "published" }.to_owned(),
+        outcome: if exit_code >= 40 {
+            "failed"
+        } else {
+            "published"
+        }
+        .to_owned(),
         error: (exit_code >= 40).then(|| "the disk is full".to_owned()),
         note: None,
         accepted: Vec::new(),
         import: None,
         fetched_bytes: None,
         disk: None,
-        tasks: tasks.iter().map(|(task_id, task)| ((*task_id).to_owned(), task.clone())).collect(),
+        tasks: tasks
+            .iter()
+            .map(|(task_id, task)| ((*task_id).to_owned(), task.clone()))
+            .collect(),
     }
 }
 
@@ -46,8 +54,13 @@ const NOTHING: [(EventKind, Option<String>); 0] = [];
 
 /// What the last of some runs tells: event and task.
 fn told(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
-    let events = Message::of_last_run(runs).map(|message| message.events).unwrap_or_default();
-    events.into_iter().map(|event| (event.event, event.task_id)).collect()
+    let events = Message::of_last_run(runs)
+        .map(|message| message.events)
+        .unwrap_or_default();
+    events
+        .into_iter()
+        .map(|event| (event.event, event.task_id))
+        .collect()
 }
 
 fn of(event: EventKind, task_id: &str) -> (EventKind, Option<String>) {
@@ -56,11 +69,36 @@ fn of(event: EventKind, task_id: &str) -> (EventKind, Option<String>) {
 
 #[test]
 fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
-    let nights = [task("built"), task("blocked"), task("blocked"), task("missing"), task("fresh"), task("fresh")];
-    let runs: Vec<LedgerEntry> = nights.iter().enumerate().map(|(number, night)| run(number, 0, &[("permit.sf", night.clone())])).collect();
+    let nights = [
+        task("built"),
+        task("blocked"),
+        task("blocked"),
+        task("missing"),
+        task("fresh"),
+        task("fresh"),
+    ];
+    let runs: Vec<LedgerEntry> = nights
+        .iter()
+        .enumerate()
+        .map(|(number, night)| run(number, 0, &[("permit.sf", night.clone())]))
+        .collect();
     let told: Vec<_> = (1..=runs.len()).map(|count| told(&runs[..count])).collect();
-    let (blocked, missing, recovered) = (of(EventKind::Blocked, "permit.sf"), of(EventKind::Missing, "permit.sf"), of(EventKind::Recovered, "permit.sf"));
-    assert_eq!(told, [vec![], vec![blocked], vec![], vec![missing], vec![recovered], vec![]]);
+    let (blocked, missing, recovered) = (
+        of(EventKind::Blocked, "permit.sf"),
+        of(EventKind::Missing, "permit.sf"),
+        of(EventKind::Recovered, "permit.sf"),
+    );
+    assert_eq!(
+        told,
+        [
+            vec![],
+            vec![blocked],
+            vec![],
+            vec![missing],
+            vec![recovered],
+            vec![]
+        ]
+    );
     let message = Message::of_last_run(&runs[..2]).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&message.to_json()).unwrap();
     let expected = serde_json::json!({
@@ -82,32 +120,73 @@ fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
 fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
     let blocked = run(0, 20, &[("permit.sf", task("blocked"))]);
     let other = run(1, 0, &[("sec.financials", task("built"))]);
-    let import = LedgerEntry { outcome: "imported".to_owned(), ..run(2, 0, &[]) };
+    let import = LedgerEntry {
+        outcome: "imported".to_owned(),
+        ..run(2, 0, &[])
+    };
     let again = run(3, 20, &[("permit.sf", task("blocked"))]);
     assert_eq!(told(&[blocked.clone(), other.clone()]), NOTHING);
     // An import is no run: the last run is told of.
-    assert_eq!(told(&[blocked.clone(), import.clone()]), [of(EventKind::Blocked, "permit.sf")]);
-    assert_eq!(told(&[blocked.clone(), other.clone(), import.clone(), again.clone()]), NOTHING);
-    let standing = &History::of(&[blocked, other, import, again]).channels["nightly"].tasks["permit.sf"];
+    assert_eq!(
+        told(&[blocked.clone(), import.clone()]),
+        [of(EventKind::Blocked, "permit.sf")]
+    );
+    assert_eq!(
+        told(&[
+            blocked.clone(),
+            other.clone(),
+            import.clone(),
+            again.clone()
+        ]),
+        NOTHING
+    );
+    let standing =
+        &History::of(&[blocked, other, import, again]).channels["nightly"].tasks["permit.sf"];
     assert_eq!((standing.failed_runs, standing.confirmed_at), (2, None));
 }
 
 #[test]
 fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
     let late = Some("2026-11-20".parse().unwrap());
-    let optional = |outcome: &str| LedgerTask { is_optional: true, late_since: late, ..task(outcome) };
-    assert_eq!(told(&[run(0, 0, &[("permit.sf", optional("missing"))])]), NOTHING);
-    assert_eq!(told(&[run(0, 0, &[("permit.sf", optional("blocked"))])]), [of(EventKind::Blocked, "permit.sf")]);
-    let needed = LedgerTask { is_optional: false, ..optional("missing") };
-    assert_eq!(told(&[run(0, 0, &[("permit.sf", needed)])]), [of(EventKind::Missing, "permit.sf"), of(EventKind::Late, "permit.sf")]);
+    let optional = |outcome: &str| LedgerTask {
+        is_optional: true,
+        late_since: late,
+        ..task(outcome)
+    };
+    assert_eq!(
+        told(&[run(0, 0, &[("permit.sf", optional("missing"))])]),
+        NOTHING
+    );
+    assert_eq!(
+        told(&[run(0, 0, &[("permit.sf", optional("blocked"))])]),
+        [of(EventKind::Blocked, "permit.sf")]
+    );
+    let needed = LedgerTask {
+        is_optional: false,
+        ..optional("missing")
+    };
+    assert_eq!(
+        told(&[run(0, 0, &[("permit.sf", needed)])]),
+        [
+            of(EventKind::Missing, "permit.sf"),
+            of(EventKind::Late, "permit.sf")
+        ]
+    );
 }
 
 /// A night that builds nothing counts nothing: what was set aside still is.
 #[test]
 fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
-    let above = LedgerTask { is_above_warning_level: true, ..task("built") };
+    let above = LedgerTask {
+        is_above_warning_level: true,
+        ..task("built")
+    };
     let nights = [above, task("fresh"), task("built")];
-    let runs: Vec<LedgerEntry> = nights.into_iter().enumerate().map(|(number, night)| run(number, 0, &[("license.co", night)])).collect();
+    let runs: Vec<LedgerEntry> = nights
+        .into_iter()
+        .enumerate()
+        .map(|(number, night)| run(number, 0, &[("license.co", night)]))
+        .collect();
     assert_eq!(told(&runs[..1]), [of(EventKind::Quarantined, "license.co")]);
     assert_eq!(told(&runs[..2]), NOTHING);
     assert_eq!(told(&runs), [of(EventKind::Recovered, "license.co")]);
@@ -115,22 +194,52 @@ fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
 
 #[test]
 fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
-    let runs = [run(0, 0, &[("a.b", task("built"))]), run(1, 60, &[]), run(2, 60, &[]), run(3, 0, &[("a.b", task("fresh"))])];
+    let runs = [
+        run(0, 0, &[("a.b", task("built"))]),
+        run(1, 60, &[]),
+        run(2, 60, &[]),
+        run(3, 0, &[("a.b", task("fresh"))]),
+    ];
     assert_eq!(told(&runs[..2]), [(EventKind::Failed, None)]);
     assert_eq!(told(&runs[..3]), NOTHING);
-    let other = LedgerEntry { error: Some("another fault".to_owned()), ..run(2, 60, &[]) };
-    assert_eq!(told(&[runs[0].clone(), runs[1].clone(), other]), [(EventKind::Failed, None)]);
+    let other = LedgerEntry {
+        error: Some("another fault".to_owned()),
+        ..run(2, 60, &[])
+    };
+    assert_eq!(
+        told(&[runs[0].clone(), runs[1].clone(), other]),
+        [(EventKind::Failed, None)]
+    );
     assert_eq!(told(&runs), [(EventKind::Recovered, None)]);
-    assert_eq!(Message::of_last_run(&runs[..2]).unwrap().text, "pubdata nightly: failed run (the disk is full)");
+    assert_eq!(
+        Message::of_last_run(&runs[..2]).unwrap().text,
+        "pubdata nightly: failed run (the disk is full)"
+    );
     assert_eq!(Message::of_last_run(&[]), None);
     let history = History::of(&runs);
-    assert_eq!(history.channels["nightly"].last.tasks, BTreeMap::from([("fresh".to_owned(), 1)]));
+    assert_eq!(
+        history.channels["nightly"].last.tasks,
+        BTreeMap::from([("fresh".to_owned(), 1)])
+    );
 }
 
 #[test]
 fn a_task_that_no_run_has_named_for_a_month_is_forgotten() {
-    let old = LedgerEntry { ended_at: "2026-09-01T00:00:00Z".to_owned(), ..run(0, 20, &[("gone.city", task("blocked")), ("a.b", task("built"))]) };
-    let tasks = |runs: &[LedgerEntry]| History::of(runs).channels["nightly"].tasks.keys().cloned().collect::<Vec<_>>();
+    let old = LedgerEntry {
+        ended_at: "2026-09-01T00:00:00Z".to_owned(),
+        ..run(
+            0,
+            20,
+            &[("gone.city", task("blocked")), ("a.b", task("built"))],
+        )
+    };
+    let tasks = |runs: &[LedgerEntry]| {
+        History::of(runs).channels["nightly"]
+            .tasks
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
     assert_eq!(tasks(std::slice::from_ref(&old)), ["a.b", "gone.city"]);
     assert_eq!(tasks(&[old, run(1, 0, &[("a.b", task("fresh"))])]), ["a.b"]);
 }

@@ -1,4 +1,5 @@
-//! What an operator's programs are told: numbers after real nights, rules and dashboard that know them, messages when something is new.
+//! What an operator's programs are told: numbers after real nights, rules and dashboard that know
+//! them, messages when something is new.
 
 mod after_run;
 mod messages;
@@ -22,22 +23,41 @@ fn number(text: &str, series: &str) -> f64 {
 fn numbers(text: &str, series: &str) -> BTreeMap<String, f64> {
     let lines = text.lines().filter(|line| line.starts_with(series));
     let parsed = lines.map(|line| line.rsplit_once(' ').unwrap());
-    parsed.map(|(series, value)| (series.to_owned(), value.parse().unwrap())).collect()
+    parsed
+        .map(|(series, value)| (series.to_owned(), value.parse().unwrap()))
+        .collect()
 }
 
-/// What promtool says, from the folder of the rules; none, having said so, where it is not installed.
+/// What promtool says, from the folder of the rules; none, having said so, where it is not
+/// installed.
 fn promtool(arguments: &[&str], input: &str) -> Option<Output> {
     let mut command = Command::new("promtool");
-    command.args(arguments).current_dir(pubdata_testing::project("integrations/prometheus"));
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    command
+        .args(arguments)
+        .current_dir(pubdata_testing::project("integrations/prometheus"));
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
-            assert!(std::env::var_os("PUBDATA_TEST_PROMTOOL").is_none(), "promtool was installed for this test: {error}");
-            eprintln!("skipped: promtool cannot be started ({error}); the Debian package `prometheus` has it");
+            assert!(
+                std::env::var_os("PUBDATA_TEST_PROMTOOL").is_none(),
+                "promtool was installed for this test: {error}"
+            );
+            eprintln!(
+                "skipped: promtool cannot be started ({error}); the Debian package `prometheus` has it"
+            );
             return None;
         }
     };
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     Some(child.wait_with_output().unwrap())
 }

@@ -1,4 +1,5 @@
-//! The rules and the dashboard that are handed out: Prometheus' own tool tries the rules, and every number they ask for is one that we tell.
+//! The rules and the dashboard that are handed out: Prometheus' own tool tries the rules, and every
+//! number they ask for is one that we tell.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +15,30 @@ fn text_of(path: &str) -> String {
 
 /// Names of our metrics in a text.
 fn names(text: &str) -> BTreeSet<String> {
-    let words = text.split(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));
-    words.filter(|word| word.starts_with("pubdata_")).map(str::to_owned).collect()
+    let words =
+        text.split(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));
+    words
+        .filter(|word| word.starts_with("pubdata_"))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Expressions of the alert rules: what stands between `expr:` and `for:`.
 fn expressions_of_rules() -> String {
-    text_of("prometheus/rules.yml").split("expr:").skip(1).map(|rest| rest.split(" for:").next().unwrap().to_owned()).collect()
+    text_of("prometheus/rules.yml")
+        .split("expr:")
+        .skip(1)
+        .map(|rest| rest.split(" for:").next().unwrap().to_owned())
+        .collect()
 }
 
 fn expressions_of_dashboard() -> String {
     fn collect(value: &Value, found: &mut String) {
         match value {
             Value::Object(object) => object.iter().for_each(|(key, value)| match value {
-                Value::String(text) if key == "expr" || key == "query" => found.extend([text.as_str(), "\n"]),
+                Value::String(text) if key == "expr" || key == "query" => {
+                    found.extend([text.as_str(), "\n"])
+                }
                 value => collect(value, found),
             }),
             Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
@@ -35,55 +46,111 @@ fn expressions_of_dashboard() -> String {
         }
     }
     let mut found = String::new();
-    collect(&serde_json::from_str(&text_of("grafana/dashboard.json")).unwrap(), &mut found);
+    collect(
+        &serde_json::from_str(&text_of("grafana/dashboard.json")).unwrap(),
+        &mut found,
+    );
     found
 }
 
 #[test]
 fn the_rules_are_ones_and_fire_and_resolve_in_a_week_of_series() {
-    for arguments in [["check", "rules", "rules.yml"], ["test", "rules", "rules.test.yml"], ["test", "rules", "rules.server.test.yml"]] {
-        let Some(said) = promtool(&arguments, "") else { return };
-        assert!(said.status.success(), "{}{}", String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    for arguments in [
+        ["check", "rules", "rules.yml"],
+        ["test", "rules", "rules.test.yml"],
+        ["test", "rules", "rules.server.test.yml"],
+    ] {
+        let Some(said) = promtool(&arguments, "") else {
+            return;
+        };
+        assert!(
+            said.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&said.stdout),
+            String::from_utf8_lossy(&said.stderr)
+        );
     }
 }
 
 #[test]
 fn every_alert_is_tried_and_says_how_grave_it_is_and_what_to_type() {
-    let (rules, tests) = (text_of("prometheus/rules.yml"), text_of("prometheus/rules.test.yml") + &text_of("prometheus/rules.server.test.yml"));
+    let (rules, tests) = (
+        text_of("prometheus/rules.yml"),
+        text_of("prometheus/rules.test.yml") + &text_of("prometheus/rules.server.test.yml"),
+    );
     let operations = std::fs::read_to_string(project("docs/OPERATIONS.md")).unwrap();
     let alerts: Vec<&str> = rules.split("- alert: ").skip(1).collect();
     assert!(alerts.len() >= 10);
     for alert in alerts {
         let name = alert.lines().next().unwrap();
-        let tried: Vec<&str> = tests.split("alertname: ").filter(|test| test.lines().next() == Some(name)).collect();
-        assert!(tried.iter().any(|test| test.contains("exp_labels")), "{name} fires in no test");
-        assert!(tried.last().unwrap().contains("exp_alerts: []"), "{name} resolves in no test");
+        let tried: Vec<&str> = tests
+            .split("alertname: ")
+            .filter(|test| test.lines().next() == Some(name))
+            .collect();
+        assert!(
+            tried.iter().any(|test| test.contains("exp_labels")),
+            "{name} fires in no test"
+        );
+        assert!(
+            tried.last().unwrap().contains("exp_alerts: []"),
+            "{name} resolves in no test"
+        );
         for part in ["for: ", "severity: ", "summary: ", "command: "] {
             assert!(alert.contains(part), "{name} has no `{part}`");
         }
-        assert!(operations.contains(&format!("`{name}`")), "docs/OPERATIONS.md does not tell of {name}");
+        assert!(
+            operations.contains(&format!("`{name}`")),
+            "docs/OPERATIONS.md does not tell of {name}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_told_stands_in_the_manual() {
+async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_told_stands_in_the_manual()
+ {
     let served = Served::of(Place::published()).await;
     // A request that has been counted.
     served.get("/healthz").await;
     let text = String::from_utf8(served.get("/metrics").await.bytes).unwrap();
-    let told: BTreeSet<String> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).map(str::to_owned).collect();
+    let told: BTreeSet<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .map(str::to_owned)
+        .collect();
     let is_told = |name: &String| {
-        let family = ["_bucket", "_count", "_sum", "_total"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+        let family = ["_bucket", "_count", "_sum", "_total"]
+            .iter()
+            .find_map(|ending| name.strip_suffix(ending))
+            .unwrap_or(name);
         told.contains(name) || told.contains(family)
     };
-    for (what, expressions) in [("rules", expressions_of_rules()), ("dashboard", expressions_of_dashboard())] {
+    for (what, expressions) in [
+        ("rules", expressions_of_rules()),
+        ("dashboard", expressions_of_dashboard()),
+    ] {
         let asked = names(&expressions);
         assert!(asked.len() > 8, "{what}: {asked:?}");
-        assert_eq!(asked.iter().filter(|name| !is_told(name)).collect::<Vec<_>>(), Vec::<&String>::new(), "{what} ask for what nobody tells");
+        assert_eq!(
+            asked
+                .iter()
+                .filter(|name| !is_told(name))
+                .collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "{what} ask for what nobody tells"
+        );
     }
     let operations = std::fs::read_to_string(project("docs/OPERATIONS.md")).unwrap();
-    assert_eq!(told.iter().filter(|name| !operations.contains(name.as_str())).collect::<Vec<_>>(), Vec::<&String>::new(), "docs/OPERATIONS.md");
+    assert_eq!(
+        told.iter()
+            .filter(|name| !operations.contains(name.as_str()))
+            .collect::<Vec<_>>(),
+        Vec::<&String>::new(),
+        "docs/OPERATIONS.md"
+    );
     assert!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1);
     let outcomes = numbers(&text, "pubdata_task_outcome{");
-    assert!(outcomes.len() > 40 && outcomes.values().all(|value| *value == 1.0), "{outcomes:?}");
+    assert!(
+        outcomes.len() > 40 && outcomes.values().all(|value| *value == 1.0),
+        "{outcomes:?}"
+    );
 }

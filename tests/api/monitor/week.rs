@@ -1,5 +1,6 @@
-//! A week of nights with everything that happens in one: what each morning's numbers and messages say. With `PUBDATA_WEEK_DIR` the numbers stay, for
-//! `integrations/prometheus/week.py`, which lets a real Prometheus judge them by the rules.
+//! A week of nights with everything that happens in one: what each morning's numbers and messages
+//! say. With `PUBDATA_WEEK_DIR` the numbers stay, for `integrations/prometheus/week.py`, which lets
+//! a real Prometheus judge them by the rules.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,20 +39,48 @@ impl Week {
             let modified = file.metadata().unwrap().modified().unwrap();
             file.set_modified(modified.min(now.into())).unwrap();
         }
-        let settings = settings(&self.place.home(), vec![self.place.mirror().to_str().unwrap().to_owned()], gazetteer());
-        let fetch = FetchSettings { clock: Arc::new(ClockAt(now)), ..settings.fetch };
-        let settings = RunSettings { fetch, selectors: vec![TASK.to_owned()], ..settings };
+        let settings = settings(
+            &self.place.home(),
+            vec![self.place.mirror().to_str().unwrap().to_owned()],
+            gazetteer(),
+        );
+        let fetch = FetchSettings {
+            clock: Arc::new(ClockAt(now)),
+            ..settings.fetch
+        };
+        let settings = RunSettings {
+            fetch,
+            selectors: vec![TASK.to_owned()],
+            ..settings
+        };
         let report = run_here(&settings).await;
         assert_eq!(report.tasks[0].outcome, outcome, "{day}: {report:#?}");
         self.date_the_last_entry(now);
         let entries = read_ledger(&settings.home).unwrap();
-        let told = Message::of_last_run(&entries).map(|message| message.events).unwrap_or_default();
-        assert_eq!(told.iter().map(|event| event.event.name()).collect::<Vec<_>>(), events, "{day}: {told:#?}");
+        let told = Message::of_last_run(&entries)
+            .map(|message| message.events)
+            .unwrap_or_default();
+        assert_eq!(
+            told.iter()
+                .map(|event| event.event.name())
+                .collect::<Vec<_>>(),
+            events,
+            "{day}: {told:#?}"
+        );
         let manifest = settings.releases.present("nightly").await.unwrap().unwrap();
         let today = day.parse().unwrap();
-        let freshness = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(&manifest, dataset, today).name())).collect::<BTreeMap<_, _>>();
-        let release = OfRelease { channel: "nightly", manifest: &manifest, freshness };
-        let text = Readings::of_home(&settings.home, &History::of(&entries), Some(&release)).prometheus_text();
+        let freshness = manifest
+            .datasets
+            .iter()
+            .map(|(id, dataset)| (id.clone(), freshness_of(&manifest, dataset, today).name()))
+            .collect::<BTreeMap<_, _>>();
+        let release = OfRelease {
+            channel: "nightly",
+            manifest: &manifest,
+            freshness,
+        };
+        let text = Readings::of_home(&settings.home, &History::of(&entries), Some(&release))
+            .prometheus_text();
         self.nights += 1;
         if let Some(folder) = std::env::var_os("PUBDATA_WEEK_DIR") {
             let path = std::path::Path::new(&folder).join(format!("night-{}.prom", self.nights));
@@ -74,13 +103,21 @@ impl Week {
 
     /// The list of counties with each line changed.
     fn relationships(&self, change: impl Fn(usize, &str) -> String) {
-        self.place.edit(RELATIONSHIPS, |text| text.lines().enumerate().map(|(number, line)| change(number, line) + "\n").collect());
+        self.place.edit(RELATIONSHIPS, |text| {
+            text.lines()
+                .enumerate()
+                .map(|(number, line)| change(number, line) + "\n")
+                .collect()
+        });
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_week_of_nights_is_told_as_it_was() {
-    let mut week = Week { place: Place::new(), nights: 0 };
+    let mut week = Week {
+        place: Place::new(),
+        nights: 0,
+    };
     std::fs::remove_file(week.place.file(".pubdata-mirror")).unwrap();
     let first = week.night("2026-10-28", ("built", &[])).await;
     assert_eq!(number(&first, "pubdata_task_findings{"), 0.0);
@@ -89,39 +126,97 @@ async fn a_week_of_nights_is_told_as_it_was() {
     week.relationships(|number, line| format!("{line}|{}", if number == 0 { "FLAG" } else { "" }));
     let text = week.night("2026-10-29", ("built", &[])).await;
     assert!(number(&text, "pubdata_task_findings{") >= 1.0);
-    assert_eq!(number(&text, "pubdata_dataset_freshness{channel=\"nightly\",dataset=\"geo.county\""), 1.0);
+    assert_eq!(
+        number(
+            &text,
+            "pubdata_dataset_freshness{channel=\"nightly\",dataset=\"geo.county\""
+        ),
+        1.0
+    );
 
     let quiet = week.night("2026-10-30", ("fresh", &[])).await;
     // Midnight of 1 November is when the edition of 2026 is late.
-    assert_eq!(number(&quiet, "pubdata_dataset_due_timestamp_seconds{channel=\"nightly\",dataset=\"geo.county\"}"), 1_793_491_200.0);
+    assert_eq!(
+        number(
+            &quiet,
+            "pubdata_dataset_due_timestamp_seconds{channel=\"nightly\",dataset=\"geo.county\"}"
+        ),
+        1_793_491_200.0
+    );
 
     week.relationships(|_, line| line.replace("AREALAND_PART", "LAND_PART"));
     let text = week.night("2026-10-31", ("blocked", &["blocked"])).await;
-    assert_eq!((number(&text, "pubdata_run_exit_code{"), number(&text, "pubdata_task_failed_runs{")), (20.0, 1.0));
+    assert_eq!(
+        (
+            number(&text, "pubdata_run_exit_code{"),
+            number(&text, "pubdata_task_failed_runs{")
+        ),
+        (20.0, 1.0)
+    );
     // Nothing was renewed since the quiet night.
-    assert_eq!(number(&text, "pubdata_task_confirmed_timestamp_seconds{"), number(&quiet, "pubdata_run_end_timestamp_seconds{"));
+    assert_eq!(
+        number(&text, "pubdata_task_confirmed_timestamp_seconds{"),
+        number(&quiet, "pubdata_run_end_timestamp_seconds{")
+    );
 
-    // The old name is back, with another figure: built again, and since midnight the next edition is late.
-    week.relationships(|_, line| line.replace("LAND_PART", "AREALAND_PART").replace("|22133|0", "|22134|0"));
+    // The old name is back, with another figure: built again, and since midnight the next edition
+    // is late.
+    week.relationships(|_, line| {
+        line.replace("LAND_PART", "AREALAND_PART")
+            .replace("|22133|0", "|22134|0")
+    });
     let text = week.night("2026-11-01", ("built", &["late"])).await;
-    assert_eq!(number(&text, "pubdata_task_late_since_timestamp_seconds{"), 1_793_491_200.0);
+    assert_eq!(
+        number(&text, "pubdata_task_late_since_timestamp_seconds{"),
+        1_793_491_200.0
+    );
 
     let lists = std::fs::read(week.place.file(RELATIONSHIPS)).unwrap();
     let path = week.place.file(RELATIONSHIPS);
     std::fs::remove_file(&path).unwrap();
     week.night("2026-11-02", ("missing", &["missing"])).await;
     let text = week.night("2026-11-03", ("missing", &[])).await;
-    assert_eq!((number(&text, "pubdata_run_exit_code{"), number(&text, "pubdata_task_failed_runs{")), (30.0, 2.0));
-    assert_eq!(number(&text, "pubdata_dataset_freshness{channel=\"nightly\",dataset=\"geo.county\",freshness=\"stale\"}"), 1.0);
+    assert_eq!(
+        (
+            number(&text, "pubdata_run_exit_code{"),
+            number(&text, "pubdata_task_failed_runs{")
+        ),
+        (30.0, 2.0)
+    );
+    assert_eq!(
+        number(
+            &text,
+            "pubdata_dataset_freshness{channel=\"nightly\",dataset=\"geo.county\",freshness=\"stale\"}"
+        ),
+        1.0
+    );
 
     std::fs::write(&path, lists).unwrap();
-    let folder = week.place.file("2025_Gaz_zcta_national.zip").parent().unwrap().to_owned();
+    let folder = week
+        .place
+        .file("2025_Gaz_zcta_national.zip")
+        .parent()
+        .unwrap()
+        .to_owned();
     let next = folder.parent().unwrap().join("2026_Gazetteer");
     std::fs::create_dir_all(&next).unwrap();
     for name in ["Gaz_zcta_national.zip", "Gaz_counties_national.zip"] {
-        std::fs::copy(folder.join(format!("2025_{name}")), next.join(format!("2026_{name}"))).unwrap();
+        std::fs::copy(
+            folder.join(format!("2025_{name}")),
+            next.join(format!("2026_{name}")),
+        )
+        .unwrap();
     }
     let text = week.night("2026-11-04", ("built", &["recovered"])).await;
-    assert_eq!((number(&text, "pubdata_task_failed_runs{"), super::numbers(&text, "pubdata_task_late_since").len()), (0.0, 0));
-    assert!(number(&text, "pubdata_home_bytes{room=\"releases\"}") > 0.0 && number(&text, "pubdata_home_free_bytes") > 0.0);
+    assert_eq!(
+        (
+            number(&text, "pubdata_task_failed_runs{"),
+            super::numbers(&text, "pubdata_task_late_since").len()
+        ),
+        (0.0, 0)
+    );
+    assert!(
+        number(&text, "pubdata_home_bytes{room=\"releases\"}") > 0.0
+            && number(&text, "pubdata_home_free_bytes") > 0.0
+    );
 }

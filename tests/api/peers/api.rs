@@ -16,13 +16,34 @@ pub struct Server {
 
 impl Server {
     pub fn start(home: &Path, declarations: &Path) -> Self {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let address = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .to_string();
         let log = home.join("serve.log");
         let file = File::create(&log).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-        command.args(["serve", "--home", home.to_str().unwrap(), "--bind", &address, "--declarations", declarations.to_str().unwrap()]);
-        let process = command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
-        Self { process, address, log }
+        command.args([
+            "serve",
+            "--home",
+            home.to_str().unwrap(),
+            "--bind",
+            &address,
+            "--declarations",
+            declarations.to_str().unwrap(),
+        ]);
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().unwrap())
+            .stderr(file)
+            .spawn()
+            .unwrap();
+        Self {
+            process,
+            address,
+            log,
+        }
     }
 
     pub fn log(&self) -> String {
@@ -38,10 +59,17 @@ impl Drop for Server {
     }
 }
 
-/// The built-in declarations with next to no limit for callers without a key: a refusal because of too many requests would hide every other answer.
+/// The built-in declarations with next to no limit for callers without a key: a refusal because of
+/// too many requests would hide every other answer.
 pub fn declarations_without_limits(folder: &Path) {
-    let (limited, unlimited) = ("[anonymous]\nrequests_per_minute = 120\nburst = 60\n", "[anonymous]\nrequests_per_minute = 1_000_000\nburst = 1_000_000\n");
-    for path in ["schemas", "pipelines"].iter().flat_map(|root| files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(root))) {
+    let (limited, unlimited) = (
+        "[anonymous]\nrequests_per_minute = 120\nburst = 60\n",
+        "[anonymous]\nrequests_per_minute = 1_000_000\nburst = 1_000_000\n",
+    );
+    for path in ["schemas", "pipelines"]
+        .iter()
+        .flat_map(|root| files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(root)))
+    {
         let target = folder.join(path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap());
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
         std::fs::copy(path, target).unwrap();
@@ -53,16 +81,28 @@ pub fn declarations_without_limits(folder: &Path) {
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
-    std::fs::read_dir(folder).unwrap().flat_map(|entry| below(entry.unwrap().path())).collect()
+    let below = |path: PathBuf| {
+        if path.is_dir() {
+            files_below(&path)
+        } else {
+            vec![path]
+        }
+    };
+    std::fs::read_dir(folder)
+        .unwrap()
+        .flat_map(|entry| below(entry.unwrap().path()))
+        .collect()
 }
 
 /// Runs schemathesis with every check but one against the server and returns its report.
 ///
-/// The check left out wants 405 for each method that the document does not list; `HEAD` and `OPTIONS` are answered on every path.
+/// The check left out wants 405 for each method that the document does not list; `HEAD` and
+/// `OPTIONS` are answered on every path.
 fn fuzz(python: &Path, server: &mut Server, folder: &Path, release_id: &str, key: &str) -> Value {
     let settings = folder.join("schemathesis.toml");
-    let text = std::fs::read_to_string(script("schemathesis.toml")).unwrap().replace("THE_RELEASE", release_id);
+    let text = std::fs::read_to_string(script("schemathesis.toml"))
+        .unwrap()
+        .replace("THE_RELEASE", release_id);
     std::fs::write(&settings, text).unwrap();
     let report = folder.join("report.json");
     let output = Command::new(python)
@@ -70,45 +110,123 @@ fn fuzz(python: &Path, server: &mut Server, folder: &Path, release_id: &str, key
         .env("PYTHONPATH", script(""))
         .args(["-B", "-m", "schemathesis.cli", "--config-file"])
         .arg(settings)
-        .args(["run", &format!("http://{}/v1/openapi.json", server.address), "--wait-for-schema", "30", "--no-color"])
-        .args(["--checks", "all", "--exclude-checks", "unsupported_method", "--max-examples", "40", "--header", &format!("X-API-Key: {key}")])
+        .args([
+            "run",
+            &format!("http://{}/v1/openapi.json", server.address),
+            "--wait-for-schema",
+            "30",
+            "--no-color",
+        ])
+        .args([
+            "--checks",
+            "all",
+            "--exclude-checks",
+            "unsupported_method",
+            "--max-examples",
+            "40",
+            "--header",
+            &format!("X-API-Key: {key}"),
+        ])
         .args(["--report", "json", "--report-json-path"])
         .arg(&report)
         .output()
         .unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}\n{}", server.log());
-    assert!(server.process.try_wait().unwrap().is_none(), "the server ended: {}", server.log());
+    assert!(
+        server.process.try_wait().unwrap().is_none(),
+        "the server ended: {}",
+        server.log()
+    );
     assert!(!server.log().contains("panicked"), "{}", server.log());
     serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap()
 }
 
 #[test]
 fn generated_requests_find_no_fault_in_the_api() {
-    let Some(python) = python(&["schemathesis"]) else { return };
+    let Some(python) = python(&["schemathesis"]) else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
-    let (home, declarations) = (folder.path().join("home"), folder.path().join("declarations"));
+    let (home, declarations) = (
+        folder.path().join("home"),
+        folder.path().join("declarations"),
+    );
     let release_id = publish_fixtures(&home);
     declarations_without_limits(&declarations);
     let scopes = "general,geo,sec,stream,admin";
-    let created = pubdata(&["keys", "create", "--home", home.to_str().unwrap(), "--name", "peers", "--scopes", scopes, "--plan", "unlimited", "--json"]);
+    let created = pubdata(&[
+        "keys",
+        "create",
+        "--home",
+        home.to_str().unwrap(),
+        "--name",
+        "peers",
+        "--scopes",
+        scopes,
+        "--plan",
+        "unlimited",
+        "--json",
+    ]);
     let created: Value = serde_json::from_slice(&created.stdout).unwrap();
     let secret = folder.path().join("signing.key");
     let (at_home, secret) = (["--home", home.to_str().unwrap()], secret.to_str().unwrap());
-    assert!(pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).status.success());
-    assert!(pubdata(&[&["seal", "--signing-key", secret][..], &at_home].concat()).status.success());
+    assert!(
+        pubdata(&[
+            "keys",
+            "signing",
+            "--name",
+            "data.example.org/2026",
+            "--output",
+            secret
+        ])
+        .status
+        .success()
+    );
+    assert!(
+        pubdata(&[&["seal", "--signing-key", secret][..], &at_home].concat())
+            .status
+            .success()
+    );
 
     let mut server = Server::start(&home, &declarations);
-    let report = fuzz(&python, &mut server, folder.path(), &release_id, created["key"].as_str().unwrap());
+    let report = fuzz(
+        &python,
+        &mut server,
+        folder.path(),
+        &release_id,
+        created["key"].as_str().unwrap(),
+    );
     let operations = &report["operations"];
-    assert_eq!((&operations["tested"], &operations["errored"]), (&operations["total"], &Value::from(0)), "{operations}");
-    // A request that is refused for its number, and an answer without content, say nothing about the code behind them.
+    assert_eq!(
+        (&operations["tested"], &operations["errored"]),
+        (&operations["total"], &Value::from(0)),
+        "{operations}"
+    );
+    // A request that is refused for its number, and an answer without content, say nothing about
+    // the code behind them.
     assert_eq!(report["warnings"]["rate_limited"], Value::Array(Vec::new()));
-    let accepted = |phases: &Value| phases.as_object().unwrap().values().filter_map(|phase| phase["accepted"].as_u64()).sum::<u64>();
-    let rates: Vec<(&String, u64)> = report["valid_rates"].as_object().unwrap().iter().map(|(operation, phases)| (operation, accepted(phases))).collect();
+    let accepted = |phases: &Value| {
+        phases
+            .as_object()
+            .unwrap()
+            .values()
+            .filter_map(|phase| phase["accepted"].as_u64())
+            .sum::<u64>()
+    };
+    let rates: Vec<(&String, u64)> = report["valid_rates"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(operation, phases)| (operation, accepted(phases)))
+        .collect();
     let enough = |operation: &str| {
-        // No generated id is that of a key and no token that of an invitation, and of one release there are no changes.
-        if operation.ends_with("/revoke") || operation.contains("/invitations/") || operation.ends_with("/changes") {
+        // No generated id is that of a key and no token that of an invitation, and of one release
+        // there are no changes.
+        if operation.ends_with("/revoke")
+            || operation.contains("/invitations/")
+            || operation.ends_with("/changes")
+        {
             return 0;
         }
         // A secret that was replaced replaces no other.
@@ -116,11 +234,24 @@ fn generated_requests_find_no_fault_in_the_api() {
             return 1;
         }
         // What takes no parameters, or one value that is there, is asked no oftener.
-        let is_asked_little = ["/admin/", "/snapshots/", "/receipts/"].iter().any(|part| operation.contains(part)) || operation.ends_with("/v1/me");
+        let is_asked_little = ["/admin/", "/snapshots/", "/receipts/"]
+            .iter()
+            .any(|part| operation.contains(part))
+            || operation.ends_with("/v1/me");
         if is_asked_little { 2 } else { 5 }
     };
-    let is_tried = rates.iter().all(|(operation, accepted)| *accepted >= enough(operation));
-    // The secret that is sent was replaced by then, and a replaced one revokes nothing: every request is refused.
-    let refused = u64::from(!rates.iter().any(|(operation, _)| operation.ends_with("/me/revoke")));
-    assert!(rates.len() as u64 + refused == operations["total"].as_u64().unwrap() && is_tried, "{rates:?}");
+    let is_tried = rates
+        .iter()
+        .all(|(operation, accepted)| *accepted >= enough(operation));
+    // The secret that is sent was replaced by then, and a replaced one revokes nothing: every
+    // request is refused.
+    let refused = u64::from(
+        !rates
+            .iter()
+            .any(|(operation, _)| operation.ends_with("/me/revoke")),
+    );
+    assert!(
+        rates.len() as u64 + refused == operations["total"].as_u64().unwrap() && is_tried,
+        "{rates:?}"
+    );
 }

@@ -1,5 +1,6 @@
-//! Chromium, which walks through the pages as a person does: from the search to a figure, its trace and the verdict, from a ZIP code to bytes, from status to
-//! the reason of a dataset that was not renewed, and a key from its making to its end. Each page is looked at wide and narrow.
+//! Chromium, which walks through the pages as a person does: from the search to a figure, its trace
+//! and the verdict, from a ZIP code to bytes, from status to the reason of a dataset that was not
+//! renewed, and a key from its making to its end. Each page is looked at wide and narrow.
 
 use std::path::Path;
 use std::process::Command;
@@ -40,14 +41,24 @@ const PAGES: [&str; 24] = [
 
 #[test]
 fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
-    let Some(python) = python_of("PUBDATA_TEST_BROWSER", &["selenium", "axe_core_python"]) else { return };
-    if let Some(missing) = ["/usr/bin/chromium", "/usr/bin/chromedriver"].into_iter().find(|path| !Path::new(path).is_file()) {
-        eprintln!("skipped: {missing} is not installed (Debian packages chromium, chromium-driver)");
+    let Some(python) = python_of("PUBDATA_TEST_BROWSER", &["selenium", "axe_core_python"]) else {
+        return;
+    };
+    if let Some(missing) = ["/usr/bin/chromium", "/usr/bin/chromedriver"]
+        .into_iter()
+        .find(|path| !Path::new(path).is_file())
+    {
+        eprintln!(
+            "skipped: {missing} is not installed (Debian packages chromium, chromium-driver)"
+        );
         return;
     }
     let place = Place::published();
-    // A list of which the publisher has renamed a column: its task keeps the last good build and says why.
-    place.edit("ltbarbers.csv", |text| text.replacen("LICENSE NUMBER", "LIC NO", 1));
+    // A list of which the publisher has renamed a column: its task keeps the last good build and
+    // says why.
+    place.edit("ltbarbers.csv", |text| {
+        text.replacen("LICENSE NUMBER", "LIC NO", 1)
+    });
     place.run(&[]).expect(20);
     let home = place.home();
     let created = pubdata(&[
@@ -63,32 +74,70 @@ fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
         "unlimited",
         "--json",
     ]);
-    let key = serde_json::from_slice::<Value>(&created.stdout).unwrap()["key"].as_str().unwrap().to_owned();
+    let key = serde_json::from_slice::<Value>(&created.stdout).unwrap()["key"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let declarations = place.root().join("declarations");
     declarations_without_limits(&declarations);
     let server = Server::start(&home, &declarations);
     let pages = place.root().join("pages.json");
     std::fs::write(&pages, json!(PAGES).to_string()).unwrap();
-    let shots = std::env::var_os("PUBDATA_TEST_SCREENSHOTS").map_or_else(|| project("target/screenshots"), Into::into);
+    let shots = std::env::var_os("PUBDATA_TEST_SCREENSHOTS")
+        .map_or_else(|| project("target/screenshots"), Into::into);
     let output = Command::new(python)
-        .args(["-B", script("browse.py").to_str().unwrap(), &format!("http://{}", server.address), &key, pages.to_str().unwrap(), shots.to_str().unwrap()])
+        .args([
+            "-B",
+            script("browse.py").to_str().unwrap(),
+            &format!("http://{}", server.address),
+            &key,
+            pages.to_str().unwrap(),
+            shots.to_str().unwrap(),
+        ])
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stderr), server.log());
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stderr),
+        server.log()
+    );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let walks = &report["walks"];
     assert_eq!(walks["company_to_match"], "match", "{walks:#}");
     // The Bureau's own figure, marked in the row of its table.
-    assert!(walks["zip_to_bytes"].as_array().is_some_and(|marked| marked.contains(&json!("19652"))), "{walks:#}");
     assert!(
-        walks["status_to_reason"].as_array().is_some_and(|reasons| reasons.iter().any(|reason| reason.as_str().unwrap().contains("license_number"))),
+        walks["zip_to_bytes"]
+            .as_array()
+            .is_some_and(|marked| marked.contains(&json!("19652"))),
         "{walks:#}"
     );
-    assert_eq!(walks["key_to_revoked"], json!({"used": 200, "revoked": 401, "state": true, "cookie": ""}), "{walks:#}");
+    assert!(
+        walks["status_to_reason"]
+            .as_array()
+            .is_some_and(|reasons| reasons
+                .iter()
+                .any(|reason| reason.as_str().unwrap().contains("license_number"))),
+        "{walks:#}"
+    );
+    assert_eq!(
+        walks["key_to_revoked"],
+        json!({"used": 200, "revoked": 401, "state": true, "cookie": ""}),
+        "{walks:#}"
+    );
     assert_eq!(report["hosts"], json!(["127.0.0.1"]));
     assert_eq!(report["has_axe"], true);
     let pages = report["pages"].as_array().unwrap();
     assert_eq!(pages.len(), 2 * PAGES.len());
-    let wrong: Vec<&Value> = pages.iter().filter(|page| page["axe"] != json!([]) || page["console"] != json!([]) || page["is_wider"] == true).collect();
-    assert!(wrong.is_empty(), "{}", serde_json::to_string_pretty(&wrong).unwrap());
+    let wrong: Vec<&Value> = pages
+        .iter()
+        .filter(|page| {
+            page["axe"] != json!([]) || page["console"] != json!([]) || page["is_wider"] == true
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{}",
+        serde_json::to_string_pretty(&wrong).unwrap()
+    );
 }

@@ -1,4 +1,5 @@
-//! Whole families on real agency files, against readers that share no code with the program. Skipped where the files are not.
+//! Whole families on real agency files, against readers that share no code with the program.
+//! Skipped where the files are not.
 
 mod answers;
 mod business;

@@ -1,5 +1,5 @@
-//! Names looked for in real registries and lists: what a person would type, and the number that the agency's file gives the one who is meant. The numbers are
-//! taken from the files by hand.
+//! Names looked for in real registries and lists: what a person would type, and the number that the
+//! agency's file gives the one who is meant. The numbers are taken from the files by hand.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,15 +19,42 @@ use pubdata_testing::shared_data;
 
 /// The agencies' files, and where their publishers have them.
 const FILES: [(&str, &str); 9] = [
-    ("business/ny_active_corporations.excerpt.csv", "data.ny.gov/api/views/n9v6-gdp6/rows.csv@accessType=DOWNLOAD"),
-    ("license/ct_state_licenses.excerpt.csv", "data.ct.gov/api/views/ngch-56tr/rows.csv@accessType=DOWNLOAD"),
-    ("license/Legally_Operating_Businesses.csv", "data.cityofnewyork.us/api/views/w7w3-xahh/rows.csv@accessType=DOWNLOAD"),
-    ("license/ltbarbers.csv", "www.tdlr.texas.gov/dbproduction2/ltbarbers.csv"),
-    ("license/ltcosmos.csv", "www.tdlr.texas.gov/dbproduction2/ltcosmos.csv"),
-    ("license/wa_lni_contractor_general.excerpt.csv", "data.wa.gov/api/views/m8qx-ubtq/rows.csv@accessType=DOWNLOAD"),
-    ("license/wa_lni_contractor_bond.excerpt.csv", "data.wa.gov/api/views/bzff-4fmt/rows.csv@accessType=DOWNLOAD"),
-    ("license/wa_lni_contractor_insurance.excerpt.csv", "data.wa.gov/api/views/ciwg-agsx/rows.csv@accessType=DOWNLOAD"),
-    ("license/wa_lni_contractor_principal.excerpt.csv", "data.wa.gov/api/views/4xk5-x9j6/rows.csv@accessType=DOWNLOAD"),
+    (
+        "business/ny_active_corporations.excerpt.csv",
+        "data.ny.gov/api/views/n9v6-gdp6/rows.csv@accessType=DOWNLOAD",
+    ),
+    (
+        "license/ct_state_licenses.excerpt.csv",
+        "data.ct.gov/api/views/ngch-56tr/rows.csv@accessType=DOWNLOAD",
+    ),
+    (
+        "license/Legally_Operating_Businesses.csv",
+        "data.cityofnewyork.us/api/views/w7w3-xahh/rows.csv@accessType=DOWNLOAD",
+    ),
+    (
+        "license/ltbarbers.csv",
+        "www.tdlr.texas.gov/dbproduction2/ltbarbers.csv",
+    ),
+    (
+        "license/ltcosmos.csv",
+        "www.tdlr.texas.gov/dbproduction2/ltcosmos.csv",
+    ),
+    (
+        "license/wa_lni_contractor_general.excerpt.csv",
+        "data.wa.gov/api/views/m8qx-ubtq/rows.csv@accessType=DOWNLOAD",
+    ),
+    (
+        "license/wa_lni_contractor_bond.excerpt.csv",
+        "data.wa.gov/api/views/bzff-4fmt/rows.csv@accessType=DOWNLOAD",
+    ),
+    (
+        "license/wa_lni_contractor_insurance.excerpt.csv",
+        "data.wa.gov/api/views/ciwg-agsx/rows.csv@accessType=DOWNLOAD",
+    ),
+    (
+        "license/wa_lni_contractor_principal.excerpt.csv",
+        "data.wa.gov/api/views/4xk5-x9j6/rows.csv@accessType=DOWNLOAD",
+    ),
 ];
 const SUNBIZ: &str = "sftp.floridados.gov/doc";
 const PIPELINES: [&str; 8] = [
@@ -41,7 +68,8 @@ const PIPELINES: [&str; 8] = [
     "license.wa_lni",
 ];
 
-/// Family, what is typed, and the number of the first answer in the agency's file; none when nobody is to be found.
+/// Family, what is typed, and the number of the first answer in the agency's file; none when nobody
+/// is to be found.
 #[rustfmt::skip]
 const NAMES: &[(&str, &str, &str)] = &[
     // Designator
@@ -161,48 +189,118 @@ fn lay_out(agency: &Path, mirror: &Path) {
         put(mirror.join(url), &std::fs::read(agency.join(file)).unwrap());
     }
     let read = |file: &str| std::fs::read(agency.join(file)).unwrap();
-    put(mirror.join(IOWA), &packed(&read("business/ia_active_business_entities.excerpt.csv")));
-    put(mirror.join(CALIFORNIA), &with_header(&read("license/MasterLicenseData.csv")));
+    put(
+        mirror.join(IOWA),
+        &packed(&read("business/ia_active_business_entities.excerpt.csv")),
+    );
+    put(
+        mirror.join(CALIFORNIA),
+        &with_header(&read("license/MasterLicenseData.csv")),
+    );
     let daily = read("business/20230929c.txt");
-    let records: Vec<&[u8]> = daily.split(|byte| *byte == b'\n').filter(|record| !record.is_empty()).collect();
-    put(mirror.join(SUNBIZ).join("quarterly/cor/cordata.zip"), &cordata(&records));
+    let records: Vec<&[u8]> = daily
+        .split(|byte| *byte == b'\n')
+        .filter(|record| !record.is_empty())
+        .collect();
+    put(
+        mirror.join(SUNBIZ).join("quarterly/cor/cordata.zip"),
+        &cordata(&records),
+    );
     put(mirror.join(SUNBIZ).join("cor/20230929c.txt"), &daily);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_real_registries_find_who_is_meant() {
-    let Some(agency) = shared_data("general") else { return };
+    let Some(agency) = shared_data("general") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let (mirror, home) = (folder.path().join("mirror"), folder.path().join("home"));
     lay_out(&agency, &mirror);
-    let run = Command::new(env!("CARGO_BIN_EXE_pubdata")).arg("run").args(PIPELINES).arg("--mirror").arg(&mirror).arg("--home").arg(&home).output().unwrap();
-    assert!(matches!(run.status.code(), Some(0 | 10)), "{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    let run = Command::new(env!("CARGO_BIN_EXE_pubdata"))
+        .arg("run")
+        .args(PIPELINES)
+        .arg("--mirror")
+        .arg(&mirror)
+        .arg("--home")
+        .arg(&home)
+        .output()
+        .unwrap();
+    assert!(
+        matches!(run.status.code(), Some(0 | 10)),
+        "{}{}",
+        String::from_utf8_lossy(&run.stdout),
+        String::from_utf8_lossy(&run.stderr)
+    );
 
     let files = DeclarationFiles::built_in();
-    let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-    let new = NewKey { name: "test".to_owned(), scopes: vec![Scope::General], plan: "unlimited".to_owned(), expires_at: None };
-    let key = Keys::open(&Home::open(&home).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-    let service = Server::new(ServeSettings::new(home, plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+    let (plans, contracts) = (
+        Plans::load(&files).unwrap(),
+        Declarations::load(files).unwrap().contracts,
+    );
+    let new = NewKey {
+        name: "test".to_owned(),
+        scopes: vec![Scope::General],
+        plan: "unlimited".to_owned(),
+        expires_at: None,
+    };
+    let key = Keys::open(&Home::open(&home).unwrap())
+        .create(new, &plans, jiff::Timestamp::now())
+        .unwrap()
+        .key;
+    let service = Server::new(
+        ServeSettings::new(home, plans),
+        contracts,
+        std::sync::Arc::new(jiff::Timestamp::now),
+    )
+    .unwrap();
     service.refresh().await.unwrap();
     let mut wrong = Vec::new();
     for (family, name, expected) in NAMES {
         let path = format!("/v1/{family}/search?limit=2&name={}", encoded(name));
-        let request = Request::get(&path).header("x-api-key", &key).body(Body::empty()).unwrap();
+        let request = Request::get(&path)
+            .header("x-api-key", &key)
+            .body(Body::empty())
+            .unwrap();
         let response = service.api().oneshot(request).await.unwrap();
-        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+            .await
+            .unwrap();
         let answer: Value = serde_json::from_slice(&bytes).unwrap();
-        let number = if *family == "business" { "entity_number" } else { "number_raw" };
+        let number = if *family == "business" {
+            "entity_number"
+        } else {
+            "number_raw"
+        };
         let found = answer["data"][0][number].as_str().unwrap_or_default();
         // Two that fit equally well would leave the order to chance.
         let score = |place: usize| answer["data"][place]["match"]["score"].as_f64();
         if found != *expected || (score(0).is_some() && score(0) == score(1)) {
-            wrong.push(format!("{path}: {found}, expected {expected}: {:?} {:?}", score(0), score(1)));
+            wrong.push(format!(
+                "{path}: {found}, expected {expected}: {:?} {:?}",
+                score(0),
+                score(1)
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), NAMES.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        NAMES.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Percent-encodes everything but letters and digits.
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
 }

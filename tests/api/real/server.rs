@@ -23,27 +23,73 @@ pub struct Server {
 impl Server {
     /// Runs pipelines on the mirror of a place and serves what they published.
     pub async fn start(place: Place, selectors: &[&str]) -> Self {
-        let mut settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
-        settings.selectors = selectors.iter().map(|selector| (*selector).to_owned()).collect();
+        let mut settings = settings(
+            &place.home(),
+            vec![place.mirror().display().to_string()],
+            DeclarationFiles::built_in(),
+        );
+        settings.selectors = selectors
+            .iter()
+            .map(|selector| (*selector).to_owned())
+            .collect();
         let report = run_here(&settings).await;
-        assert!(matches!(report.exit_code, ExitCode::Ok | ExitCode::Quarantined), "{report:#?}");
+        assert!(
+            matches!(report.exit_code, ExitCode::Ok | ExitCode::Quarantined),
+            "{report:#?}"
+        );
 
         let files = DeclarationFiles::built_in();
-        let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-        let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
+        let (plans, contracts) = (
+            Plans::load(&files).unwrap(),
+            Declarations::load(files).unwrap().contracts,
+        );
+        let new = NewKey {
+            name: "test".to_owned(),
+            scopes: Scope::ALL.to_vec(),
+            plan: "unlimited".to_owned(),
+            expires_at: None,
+        };
         let now: jiff::Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, now).unwrap().key;
-        let service = serve::Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(move || now)).unwrap();
+        let key = Keys::open(&Home::open(&place.home()).unwrap())
+            .create(new, &plans, now)
+            .unwrap()
+            .key;
+        let service = serve::Server::new(
+            ServeSettings::new(place.home(), plans),
+            contracts,
+            std::sync::Arc::new(move || now),
+        )
+        .unwrap();
         service.refresh().await.unwrap();
-        Self { router: service.api(), key, _place: place }
+        Self {
+            router: service.api(),
+            key,
+            _place: place,
+        }
     }
 
     pub async fn ask(&self, path: &str, body: Option<&Value>) -> Value {
-        let request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(path);
-        let request = request.header("x-api-key", &self.key).header("content-type", "application/json");
+        let request = Request::builder()
+            .method(if body.is_some() { "POST" } else { "GET" })
+            .uri(path);
+        let request = request
+            .header("x-api-key", &self.key)
+            .header("content-type", "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let answer = read(self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await;
-        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
+        let answer = read(
+            self.router
+                .clone()
+                .oneshot(request.body(body).unwrap())
+                .await
+                .unwrap(),
+        )
+        .await;
+        assert_eq!(
+            answer.status,
+            200,
+            "{path}: {}",
+            String::from_utf8_lossy(&answer.bytes)
+        );
         answer.json()
     }
 

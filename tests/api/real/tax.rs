@@ -18,10 +18,17 @@ fn place(data: &Path) -> Place {
     for (kind, files) in [
         (
             "Rates",
-            [("MNR2026Q2FEB18.csv", "MNR2026Q2FEB18.csv"), ("WIR2026Q2FEB18.csv", "WIR2026Q2FEB18.csv"), ("NER2013Q2FEB25.txt", "NER2013Q2FEB25.txt")]
-                .as_slice(),
+            [
+                ("MNR2026Q2FEB18.csv", "MNR2026Q2FEB18.csv"),
+                ("WIR2026Q2FEB18.csv", "WIR2026Q2FEB18.csv"),
+                ("NER2013Q2FEB25.txt", "NER2013Q2FEB25.txt"),
+            ]
+            .as_slice(),
         ),
-        ("Boundary", [("MNB2026Q2FEB18-sample.csv", "MNB2026Q2FEB18.csv")].as_slice()),
+        (
+            "Boundary",
+            [("MNB2026Q2FEB18-sample.csv", "MNB2026Q2FEB18.csv")].as_slice(),
+        ),
     ] {
         let folder = place.mirror().join(FOLDER).join(kind);
         std::fs::remove_dir_all(&folder).unwrap();
@@ -29,7 +36,9 @@ fn place(data: &Path) -> Place {
         let mut page = format!("<html><body><H1>/ratesandboundry/{kind}/</H1><pre>");
         for (from, to) in files {
             std::fs::copy(data.join(from), folder.join(to)).unwrap();
-            page.push_str(&format!("<A HREF=\"/ratesandboundry/{kind}/{to}\">{to}</A><br>"));
+            page.push_str(&format!(
+                "<A HREF=\"/ratesandboundry/{kind}/{to}\">{to}</A><br>"
+            ));
         }
         std::fs::write(folder.join("index.html"), page + "</pre></body></html>").unwrap();
     }
@@ -38,7 +47,10 @@ fn place(data: &Path) -> Place {
 
 fn lines(path: &Path) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(path).unwrap();
-    text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect()).collect()
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
 }
 
 /// `0.0050` as the number that is published.
@@ -47,18 +59,32 @@ fn number(cell: &str) -> Value {
         "" => return Value::Null,
         cell => cell.parse().unwrap(),
     };
-    if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
+    if number.fract() == 0.0 {
+        json!(number as i64)
+    } else {
+        json!(number)
+    }
 }
 
 fn day(cell: &str) -> Value {
-    if ["29991231", "99991231"].contains(&cell) { Value::Null } else { json!(format!("{}-{}-{}", &cell[..4], &cell[4..6], &cell[6..])) }
+    if ["29991231", "99991231"].contains(&cell) {
+        Value::Null
+    } else {
+        json!(format!("{}-{}-{}", &cell[..4], &cell[4..6], &cell[6..]))
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_line_of_the_states_files_is_published_as_it_stands() {
-    let Some(data) = shared_data("general/tax") else { return };
+    let Some(data) = shared_data("general/tax") else {
+        return;
+    };
     let place = place(&data);
-    let mut settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
+    let mut settings = settings(
+        &place.home(),
+        vec![place.mirror().display().to_string()],
+        DeclarationFiles::built_in(),
+    );
     settings.selectors = vec!["tax.sst_rates".to_owned(), "tax.sst_boundaries".to_owned()];
     let report = run_here(&settings).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
@@ -66,7 +92,11 @@ async fn every_line_of_the_states_files_is_published_as_it_stands() {
 
     let rates = place.rows("tax.rate");
     let mut seen = 0;
-    for (file, usps, count) in [("MNR2026Q2FEB18.csv", "MN", 148), ("WIR2026Q2FEB18.csv", "WI", 1941), ("NER2013Q2FEB25.txt", "NE", 246)] {
+    for (file, usps, count) in [
+        ("MNR2026Q2FEB18.csv", "MN", 148),
+        ("WIR2026Q2FEB18.csv", "WI", 1941),
+        ("NER2013Q2FEB25.txt", "NE", 246),
+    ] {
         let lines = lines(&data.join(file));
         assert_eq!(lines.len(), count, "{file}");
         for cells in &lines {
@@ -77,24 +107,62 @@ async fn every_line_of_the_states_files_is_published_as_it_stands() {
                 "01" => format!("{:0>5}", cells[2]),
                 _ => cells[2].clone(),
             };
-            let record = format!("tax.rate:{usps}:{}:{code}:{}", cells[1], begin.as_str().unwrap());
+            let record = format!(
+                "tax.rate:{usps}:{}:{code}:{}",
+                cells[1],
+                begin.as_str().unwrap()
+            );
             let (row, _) = rates.get(&record).unwrap_or_else(|| panic!("no {record}"));
-            let expected = json!([number(&cells[3]), number(&cells[4]), number(&cells[5]), number(&cells[6]), day(&cells[8])]);
-            let names = ["general_intrastate", "general_interstate", "food_drug_intrastate", "food_drug_interstate", "end_date"];
-            assert_eq!(names.iter().map(|name| row[*name].clone()).collect::<Value>(), expected, "{record}");
+            let expected = json!([
+                number(&cells[3]),
+                number(&cells[4]),
+                number(&cells[5]),
+                number(&cells[6]),
+                day(&cells[8])
+            ]);
+            let names = [
+                "general_intrastate",
+                "general_interstate",
+                "food_drug_intrastate",
+                "food_drug_interstate",
+                "end_date",
+            ];
+            assert_eq!(
+                names
+                    .iter()
+                    .map(|name| row[*name].clone())
+                    .collect::<Value>(),
+                expected,
+                "{record}"
+            );
             seen += 1;
         }
     }
     assert_eq!(rates.len(), seen);
     let kinds = |usps: &str| count_by(&rates, usps);
-    assert_eq!(kinds("MN"), BTreeMap::from([("city", 73), ("county", 64), ("special", 10), ("state", 1)]));
-    assert_eq!(kinds("WI"), BTreeMap::from([("city", 1853), ("county", 85), ("special", 2), ("state", 1)]));
-    assert_eq!(kinds("NE"), BTreeMap::from([("city", 244), ("county", 1), ("state", 1)]));
+    assert_eq!(
+        kinds("MN"),
+        BTreeMap::from([("city", 73), ("county", 64), ("special", 10), ("state", 1)])
+    );
+    assert_eq!(
+        kinds("WI"),
+        BTreeMap::from([("city", 1853), ("county", 85), ("special", 2), ("state", 1)])
+    );
+    assert_eq!(
+        kinds("NE"),
+        BTreeMap::from([("city", 244), ("county", 1), ("state", 1)])
+    );
 
     let boundaries = place.rows("tax.boundary");
     let lines = lines(&data.join("MNB2026Q2FEB18-sample.csv"));
     assert_eq!((lines.len(), boundaries.len()), (100, 100));
-    let text = |cell: &str| if cell.is_empty() { Value::Null } else { json!(cell) };
+    let text = |cell: &str| {
+        if cell.is_empty() {
+            Value::Null
+        } else {
+            json!(cell)
+        }
+    };
     for cells in &lines {
         let is_same = |row: &serde_json::Map<String, Value>| {
             let special: Vec<String> = (0..20)
@@ -102,7 +170,13 @@ async fn every_line_of_the_states_files_is_published_as_it_stands() {
                 .filter(|(_, code)| !code.is_empty())
                 .map(|(kind, code)| format!("{kind}={code}"))
                 .collect();
-            let plus4 = |cell: &str| if cell.is_empty() { Value::Null } else { json!(format!("{cell:0>4}")) };
+            let plus4 = |cell: &str| {
+                if cell.is_empty() {
+                    Value::Null
+                } else {
+                    json!(format!("{cell:0>4}"))
+                }
+            };
             row["record_type"] == if cells[0] == "4" { "zip9" } else { "zip5" }
                 && row["begin_date"] == day(&cells[1])
                 && row["end_date"] == day(&cells[2])
@@ -112,24 +186,43 @@ async fn every_line_of_the_states_files_is_published_as_it_stands() {
                 && (row["county_code"] == text(&cells[24]) && row["place_code"] == text(&cells[25]))
                 && row["special_codes"] == json!(special)
         };
-        assert_eq!(boundaries.values().filter(|(row, _)| is_same(row)).count(), 1, "{cells:?}");
+        assert_eq!(
+            boundaries.values().filter(|(row, _)| is_same(row)).count(),
+            1,
+            "{cells:?}"
+        );
     }
     // What the files say of two ZIP codes, until the last day of March 2019.
     let at = |zip: &str| {
         let covers = |row: &serde_json::Map<String, Value>| {
-            row["record_type"] == "zip5" && row["zip_low"].as_str().unwrap() <= zip && zip <= row["zip_high"].as_str().unwrap()
+            row["record_type"] == "zip5"
+                && row["zip_low"].as_str().unwrap() <= zip
+                && zip <= row["zip_high"].as_str().unwrap()
         };
-        let found: Vec<Value> =
-            boundaries.values().filter(|(row, _)| covers(row)).map(|(row, _)| json!([row["county_code"], row["place_code"], row["special_codes"]])).collect();
+        let found: Vec<Value> = boundaries
+            .values()
+            .filter(|(row, _)| covers(row))
+            .map(|(row, _)| json!([row["county_code"], row["place_code"], row["special_codes"]]))
+            .collect();
         found
     };
     assert_eq!(at("55103"), [json!(["123", "58000", []])]);
     for zip in ["55401", "55402", "55403", "55404", "55405"] {
         assert_eq!(at(zip), [json!(["053", "43000", ["63=80004"]])], "{zip}");
     }
-    assert!(boundaries.values().all(|(row, _)| row["end_date"] == "2019-03-31"));
-    for record in ["tax.rate:MN:01:58000:2005-10-01", "tax.rate:WI:00:079:2024-01-01", "tax.boundary:MN:Z~2017-10-01~55103~~55103~~27~123~58000"] {
-        let traced = trace(&settings, &record.parse().unwrap(), None).await.unwrap();
+    assert!(
+        boundaries
+            .values()
+            .all(|(row, _)| row["end_date"] == "2019-03-31")
+    );
+    for record in [
+        "tax.rate:MN:01:58000:2005-10-01",
+        "tax.rate:WI:00:079:2024-01-01",
+        "tax.boundary:MN:Z~2017-10-01~55103~~55103~~27~123~58000",
+    ] {
+        let traced = trace(&settings, &record.parse().unwrap(), None)
+            .await
+            .unwrap();
         assert!(traced.is_match, "{record}: {:?}", traced.differences);
     }
 }

@@ -1,5 +1,6 @@
-//! Receipts and the log, against other programs of the same standards: `tlog_tiles` and `signed_note` for trees, tiles and notes, a file of Python
-//! for whole receipts (`peers::receipts`).
+//! Receipts and the log, against other programs of the same standards: `tlog_tiles` and
+//! `signed_note` for trees, tiles and notes, a file of Python for whole receipts
+//! (`peers::receipts`).
 
 mod program;
 mod publishers;
@@ -27,9 +28,26 @@ const PUBLIC_KEY: &str = "signing.key.public";
 fn seal(place: &Place) -> String {
     let file = place.root().join("signing.key");
     let file = file.to_str().unwrap();
-    let made = place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", file, "--json"]).expect(0).json();
-    let sealed = place.pubdata(&["seal", "--signing-key", file, "--json"]).expect(0).json();
-    assert_eq!((&sealed["key"], &sealed["log"]), (&made["key"], &Value::from("data.example.org/2026/nightly")));
+    let made = place
+        .pubdata(&[
+            "keys",
+            "signing",
+            "--name",
+            "data.example.org/2026",
+            "--output",
+            file,
+            "--json",
+        ])
+        .expect(0)
+        .json();
+    let sealed = place
+        .pubdata(&["seal", "--signing-key", file, "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(
+        (&sealed["key"], &sealed["log"]),
+        (&made["key"], &Value::from("data.example.org/2026/nightly"))
+    );
     made["key"].as_str().unwrap().to_owned()
 }
 
@@ -41,11 +59,17 @@ impl SealedPlace {
             let key = seal(place);
             std::fs::write(place.root().join(PUBLIC_KEY), key).unwrap();
         });
-        Self { key: std::fs::read_to_string(sealed.root().join(PUBLIC_KEY)).unwrap(), place: sealed }
+        Self {
+            key: std::fs::read_to_string(sealed.root().join(PUBLIC_KEY)).unwrap(),
+            place: sealed,
+        }
     }
 
     pub fn of(place: Place) -> Self {
-        Self { key: seal(&place), place }
+        Self {
+            key: seal(&place),
+            place,
+        }
     }
 
     /// The file of the publisher's secret.
@@ -59,7 +83,9 @@ impl SealedPlace {
 
     /// What `pubdata seal` says.
     pub fn seal(&self, code: i32) -> Answer {
-        self.place.pubdata(&["seal", "--signing-key", self.secret().to_str().unwrap()]).expect(code)
+        self.place
+            .pubdata(&["seal", "--signing-key", self.secret().to_str().unwrap()])
+            .expect(code)
     }
 
     /// A file of the log.
@@ -71,9 +97,19 @@ impl SealedPlace {
     pub fn verified(&self, receipt: &Value) -> Value {
         let file = self.place.root().join("receipt.json");
         std::fs::write(&file, receipt.to_string()).unwrap();
-        let answer = self.place.pubdata(&["verify-receipt", file.to_str().unwrap(), "--key", &self.key, "--json"]);
+        let answer = self.place.pubdata(&[
+            "verify-receipt",
+            file.to_str().unwrap(),
+            "--key",
+            &self.key,
+            "--json",
+        ]);
         let said = answer.json();
-        assert_eq!(answer.code, Some(i32::from(said["is_valid"] == false)), "{answer:?}");
+        assert_eq!(
+            answer.code,
+            Some(i32::from(said["is_valid"] == false)),
+            "{answer:?}"
+        );
         said
     }
 }

@@ -1,5 +1,5 @@
-//! What a log is when publishers are killed, run at once, are robbed or robbed of their memory: what is signed is what was published, and never two
-//! things of one size.
+//! What a log is when publishers are killed, run at once, are robbed or robbed of their memory:
+//! what is signed is what was published, and never two things of one size.
 
 use pubdata_core::ids::Digest;
 use pubdata_store::receipts::{Checkpoint, Seal, SealedRelease, root};
@@ -22,7 +22,15 @@ fn another_release(sealed: &SealedPlace, population: u32) {
 
 fn log(sealed: &SealedPlace) -> Vec<(String, Vec<u8>)> {
     let folder = sealed.place.home().join("log");
-    files_below(&folder).into_iter().map(|file| (file.strip_prefix(&folder).unwrap().display().to_string(), std::fs::read(file).unwrap())).collect()
+    files_below(&folder)
+        .into_iter()
+        .map(|file| {
+            (
+                file.strip_prefix(&folder).unwrap().display().to_string(),
+                std::fs::read(file).unwrap(),
+            )
+        })
+        .collect()
 }
 
 /// The digest of a release that nobody published.
@@ -45,14 +53,40 @@ fn every_release_that_the_channel_pointed_at_is_sealed_in_its_order() {
     another_release(&sealed, 19_654);
     sealed.seal(0);
     for (population, index) in [("19653", 1), ("19654", 2)] {
-        let releases = sealed.place.pubdata(&["releases", "list", "--json"]).expect(0).json();
-        let ids = releases["releases"].as_array().unwrap().iter().map(|release| release["release_id"].as_str().unwrap().to_owned());
-        let receipts = ids.map(|id| sealed.place.pubdata(&["receipt", RECORD, "--release", &id]).expect(0).json());
-        let receipt = receipts.into_iter().find(|receipt| receipt["record"]["value"] == population).unwrap();
-        assert_eq!((&receipt["log_index"], &sealed.verified(&receipt)["is_valid"]), (&json!(index), &json!(true)));
+        let releases = sealed
+            .place
+            .pubdata(&["releases", "list", "--json"])
+            .expect(0)
+            .json();
+        let ids = releases["releases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|release| release["release_id"].as_str().unwrap().to_owned());
+        let receipts = ids.map(|id| {
+            sealed
+                .place
+                .pubdata(&["receipt", RECORD, "--release", &id])
+                .expect(0)
+                .json()
+        });
+        let receipt = receipts
+            .into_iter()
+            .find(|receipt| receipt["record"]["value"] == population)
+            .unwrap();
+        assert_eq!(
+            (
+                &receipt["log_index"],
+                &sealed.verified(&receipt)["is_valid"]
+            ),
+            (&json!(index), &json!(true))
+        );
     }
     // Back to the first: it is logged already.
-    sealed.place.pubdata(&["releases", "rollback", "--to", &first]).expect(0);
+    sealed
+        .place
+        .pubdata(&["releases", "rollback", "--to", &first])
+        .expect(0);
     let before = log(&sealed);
     sealed.seal(0);
     assert_eq!(log(&sealed), before);
@@ -67,10 +101,23 @@ fn what_a_killed_publisher_began_is_finished_with_the_same_bytes() {
     copy_folder(&sealed.place.home(), &aside);
     sealed.seal(0);
     let whole = log(&sealed);
-    // In the order in which they are written; what was signed is remembered before the checkpoint is there.
-    let written = ["tile/entries/000.p/2", "tile/0/000.p/2", "checkpoint/0000000002"];
+    // In the order in which they are written; what was signed is remembered before the checkpoint
+    // is there.
+    let written = [
+        "tile/entries/000.p/2",
+        "tile/0/000.p/2",
+        "checkpoint/0000000002",
+    ];
     for (number, is_remembered) in [(1, false), (2, false), (2, true), (3, true)] {
-        let done: Vec<(String, Vec<u8>)> = written[..number].iter().map(|name| ((*name).to_owned(), std::fs::read(sealed.log_file(name)).unwrap())).collect();
+        let done: Vec<(String, Vec<u8>)> = written[..number]
+            .iter()
+            .map(|name| {
+                (
+                    (*name).to_owned(),
+                    std::fs::read(sealed.log_file(name)).unwrap(),
+                )
+            })
+            .collect();
         let remembered = std::fs::read(sealed.place.home().join("signed/nightly")).unwrap();
         std::fs::remove_dir_all(sealed.place.home()).unwrap();
         copy_folder(&aside, &sealed.place.home());
@@ -82,7 +129,10 @@ fn what_a_killed_publisher_began_is_finished_with_the_same_bytes() {
         }
         std::fs::remove_file(sealed.log_file("key")).unwrap();
         sealed.seal(0);
-        assert!(log(&sealed) == whole, "{number} files were written, {is_remembered}");
+        assert!(
+            log(&sealed) == whole,
+            "{number} files were written, {is_remembered}"
+        );
     }
 }
 
@@ -99,13 +149,30 @@ fn a_publisher_that_was_quicker_is_not_written_over() {
     // The slower one has looked at the channel before, and writes now.
     copy_folder(&sealed.place.home().join("log"), &aside.join("log"));
     std::fs::remove_file(aside.join("log/nightly/checkpoint/0000000003")).unwrap();
-    let at_slower =
-        |arguments: &[&str]| pubdata_testing::answer(std::process::Command::new(env!("CARGO_BIN_EXE_pubdata")).args(arguments).arg("--home").arg(&aside));
-    let told = at_slower(&["seal", "--signing-key", sealed.secret().to_str().unwrap()]).expect(50).stderr;
-    assert!(told.contains("continued meanwhile") && told.contains("log/nightly/tile/entries/000.p/3"), "{told}");
+    let at_slower = |arguments: &[&str]| {
+        pubdata_testing::answer(
+            std::process::Command::new(env!("CARGO_BIN_EXE_pubdata"))
+                .args(arguments)
+                .arg("--home")
+                .arg(&aside),
+        )
+    };
+    let told = at_slower(&["seal", "--signing-key", sealed.secret().to_str().unwrap()])
+        .expect(50)
+        .stderr;
+    assert!(
+        told.contains("continued meanwhile") && told.contains("log/nightly/tile/entries/000.p/3"),
+        "{told}"
+    );
     let of_slower = aside.join("log");
-    for (name, bytes) in quicker.into_iter().filter(|(name, _)| !name.ends_with("0000000003")) {
-        assert!(std::fs::read(of_slower.join(&name)).unwrap() == bytes, "{name}");
+    for (name, bytes) in quicker
+        .into_iter()
+        .filter(|(name, _)| !name.ends_with("0000000003"))
+    {
+        assert!(
+            std::fs::read(of_slower.join(&name)).unwrap() == bytes,
+            "{name}"
+        );
     }
 }
 
@@ -117,13 +184,32 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let with_forged = [&first[..], &[0, 32], forged().as_bytes()].concat();
     std::fs::write(sealed.log_file("tile/entries/000.p/2"), &with_forged).unwrap();
     let told = sealed.seal(50).stderr;
-    assert!(told.contains("does not know") && told.contains("nobody of yours has written log/nightly/tile/entries/000.p/2"), "{told}");
+    assert!(
+        told.contains("does not know")
+            && told.contains("nobody of yours has written log/nightly/tile/entries/000.p/2"),
+        "{told}"
+    );
     // With a checkpoint that nobody signed.
     let leaves = [&first[2..34], forged().as_bytes()].map(pubdata_store::receipts::leaf_hash);
-    let checkpoint = Checkpoint { origin: "data.example.org/2026/nightly".to_owned(), size: 2, root: root(&leaves) };
-    std::fs::write(sealed.log_file("checkpoint/0000000002"), format!("{}\n— data.example.org/2026/nightly AAAA\n", checkpoint.to_text())).unwrap();
+    let checkpoint = Checkpoint {
+        origin: "data.example.org/2026/nightly".to_owned(),
+        size: 2,
+        root: root(&leaves),
+    };
+    std::fs::write(
+        sealed.log_file("checkpoint/0000000002"),
+        format!(
+            "{}\n— data.example.org/2026/nightly AAAA\n",
+            checkpoint.to_text()
+        ),
+    )
+    .unwrap();
     let told = sealed.seal(60).stderr;
-    assert!(told.contains("is not signed by data.example.org/2026/nightly") && told.contains("somebody has written below log/"), "{told}");
+    assert!(
+        told.contains("is not signed by data.example.org/2026/nightly")
+            && told.contains("somebody has written below log/"),
+        "{told}"
+    );
     for name in ["tile/entries/000.p/2", "checkpoint/0000000002"] {
         std::fs::remove_file(sealed.log_file(name)).unwrap();
     }
@@ -131,7 +217,12 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
 
     // The root of a part in a seal that is not the logged one is looked at again.
     another_release(&sealed, 19_653);
-    let file = sealed.place.home().join("releases").join(sealed.place.current()).join("records.json");
+    let file = sealed
+        .place
+        .home()
+        .join("releases")
+        .join(sealed.place.current())
+        .join("records.json");
     sealed.seal(0);
     let right = std::fs::read(&file).unwrap();
     another_release(&sealed, 19_654);
@@ -143,22 +234,44 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let of_release = poisoned.clone();
     let datasets: std::collections::BTreeMap<String, Vec<pubdata_store::receipts::SealedPart>> =
         serde_json::from_value(of_release["datasets"].clone()).unwrap();
-    let tops: Vec<Digest> = datasets.iter().map(|(id, parts)| pubdata_store::receipts::SealedDataset::of(id, parts).leaf()).collect();
+    let tops: Vec<Digest> = datasets
+        .iter()
+        .map(|(id, parts)| pubdata_store::receipts::SealedDataset::of(id, parts).leaf())
+        .collect();
     poisoned["release"]["records_root"] = json!(root(&tops).to_string());
     let text = serde_json::to_vec(&poisoned).unwrap();
     assert!(Seal::from_json(&text).is_ok(), "it is of one piece");
-    let release = file.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let release = file
+        .parent()
+        .unwrap()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
     sealed.place.pubdata(&["verify", &release]).expect(0);
     std::fs::write(&file, text).unwrap();
     let told = sealed.place.pubdata(&["verify", &release]).expect(1).stdout;
-    assert!(told.contains("records.json: it is not the seal of these parts"), "{told}");
+    assert!(
+        told.contains("records.json: it is not the seal of these parts"),
+        "{told}"
+    );
     sealed.seal(0);
     assert_eq!(std::fs::read(&file).unwrap(), right, "it is made anew");
-    let newest = std::fs::read_to_string(sealed.place.home().join("releases").join(sealed.place.current()).join("records.json")).unwrap();
+    let newest = std::fs::read_to_string(
+        sealed
+            .place
+            .home()
+            .join("releases")
+            .join(sealed.place.current())
+            .join("records.json"),
+    )
+    .unwrap();
     assert!(!newest.contains(&"ab".repeat(32)));
 }
 
-/// A log that is lost, or put back as it was earlier, is made again as it was while the channel's releases are there, and not at all otherwise.
+/// A log that is lost, or put back as it was earlier, is made again as it was while the channel's
+/// releases are there, and not at all otherwise.
 #[test]
 fn a_log_that_was_put_back_is_the_one_that_was_signed_or_is_not_signed_on() {
     let sealed = SealedPlace::new();
@@ -182,7 +295,11 @@ fn a_log_that_was_put_back_is_the_one_that_was_signed_or_is_not_signed_on() {
     sealed.seal(0);
     lose();
     let told = sealed.seal(60).stderr;
-    assert!(told.contains("has not the 3 releases that were signed from here") && told.contains("whoever has seen that would see a fork"), "{told}");
+    assert!(
+        told.contains("has not the 3 releases that were signed from here")
+            && told.contains("whoever has seen that would see a fork"),
+        "{told}"
+    );
     assert!(!sealed.log_file("checkpoint").exists(), "nothing is signed");
 }
 
@@ -191,19 +308,62 @@ fn another_key_continues_a_log_when_it_is_told_to() {
     let sealed = SealedPlace::new();
     let next = sealed.place.root().join("next.key");
     let next = next.to_str().unwrap();
-    let made = sealed.place.pubdata(&["keys", "signing", "--name", "data.example.org/2027", "--output", next, "--json"]).expect(0).json();
-    let refused = sealed.place.pubdata(&["seal", "--signing-key", next]).expect(60).stderr;
-    assert!(refused.contains("pubdata seal --continues KEY"), "{refused}");
-    assert_eq!(std::fs::read_to_string(sealed.log_file("key")).unwrap().trim(), sealed.key);
+    let made = sealed
+        .place
+        .pubdata(&[
+            "keys",
+            "signing",
+            "--name",
+            "data.example.org/2027",
+            "--output",
+            next,
+            "--json",
+        ])
+        .expect(0)
+        .json();
+    let refused = sealed
+        .place
+        .pubdata(&["seal", "--signing-key", next])
+        .expect(60)
+        .stderr;
+    assert!(
+        refused.contains("pubdata seal --continues KEY"),
+        "{refused}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(sealed.log_file("key"))
+            .unwrap()
+            .trim(),
+        sealed.key
+    );
     let before = sealed.receipt(RECORD);
-    sealed.place.pubdata(&["seal", "--signing-key", next, "--continues", &sealed.key]).expect(0);
-    assert_eq!(std::fs::read_to_string(sealed.log_file("key")).unwrap().trim(), made["key"].as_str().unwrap());
+    sealed
+        .place
+        .pubdata(&["seal", "--signing-key", next, "--continues", &sealed.key])
+        .expect(0);
+    assert_eq!(
+        std::fs::read_to_string(sealed.log_file("key"))
+            .unwrap()
+            .trim(),
+        made["key"].as_str().unwrap()
+    );
     assert_eq!(sealed.verified(&before)["is_valid"], true);
     let after = sealed.receipt(RECORD);
     let file = sealed.place.root().join("after.json");
     std::fs::write(&file, after.to_string()).unwrap();
-    sealed.place.pubdata(&["verify-receipt", file.to_str().unwrap(), "--key", made["key"].as_str().unwrap()]).expect(0);
-    sealed.place.pubdata(&["seal", "--signing-key", next]).expect(0);
+    sealed
+        .place
+        .pubdata(&[
+            "verify-receipt",
+            file.to_str().unwrap(),
+            "--key",
+            made["key"].as_str().unwrap(),
+        ])
+        .expect(0);
+    sealed
+        .place
+        .pubdata(&["seal", "--signing-key", next])
+        .expect(0);
     assert!(!sealed.log_file("checkpoint/0000000003").exists());
     sealed.seal(60);
 }

@@ -14,11 +14,22 @@ fn changes(document: &Value) -> Vec<(String, Value)> {
         let value = copy.pointer_mut(place).unwrap();
         *value = match value.take() {
             Value::String(text) if text.is_empty() => json!("x"),
-            // The last letter but one: the last of a note is a line break, and of base64 may not count.
+            // The last letter but one: the last of a note is a line break, and of base64 may not
+            // count.
             Value::String(text) => {
-                let at = text.char_indices().rev().nth(5.min(text.chars().count() - 1)).unwrap().0;
+                let at = text
+                    .char_indices()
+                    .rev()
+                    .nth(5.min(text.chars().count() - 1))
+                    .unwrap()
+                    .0;
                 let letter = text[at..].chars().next().unwrap();
-                json!(format!("{}{}{}", &text[..at], if letter == '1' { '2' } else { '1' }, &text[at + letter.len_utf8()..]))
+                json!(format!(
+                    "{}{}{}",
+                    &text[..at],
+                    if letter == '1' { '2' } else { '1' },
+                    &text[at + letter.len_utf8()..]
+                ))
             }
             Value::Number(number) => json!(number.as_u64().unwrap() + 1),
             Value::Bool(flag) => json!(!flag),
@@ -34,16 +45,26 @@ fn changes(document: &Value) -> Vec<(String, Value)> {
 fn collect(value: &Value, place: &str, places: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            fields.iter().for_each(|(name, field)| collect(field, &format!("{place}/{}", name.replace('~', "~0").replace('/', "~1")), places));
+            fields.iter().for_each(|(name, field)| {
+                collect(
+                    field,
+                    &format!("{place}/{}", name.replace('~', "~0").replace('/', "~1")),
+                    places,
+                )
+            });
         }
-        Value::Array(items) if !items.is_empty() => items.iter().enumerate().for_each(|(index, item)| collect(item, &format!("{place}/{index}"), places)),
+        Value::Array(items) if !items.is_empty() => items
+            .iter()
+            .enumerate()
+            .for_each(|(index, item)| collect(item, &format!("{place}/{index}"), places)),
         _ => places.push(place.to_owned()),
     }
 }
 
-/// Texts of a receipt that prove as much, and show more or look otherwise: a member added to every object, a member named twice, something beside the
-/// receipt, a hash or a number or a list written otherwise, parts in another order, a signature that does not hold beside the one that does, a format
-/// nobody knows.
+/// Texts of a receipt that prove as much, and show more or look otherwise: a member added to every
+/// object, a member named twice, something beside the receipt, a hash or a number or a list written
+/// otherwise, parts in another order, a signature that does not hold beside the one that does, a
+/// format nobody knows.
 pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
     let mut attacks = Vec::new();
     let mut objects = Vec::new();
@@ -54,8 +75,13 @@ pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
         attacks.push((format!("{place}: a member was added"), added.to_string()));
         let object = receipt.pointer(place).unwrap();
         let (name, value) = object.as_object().unwrap().iter().next().unwrap();
-        let twice = object.to_string().replacen('{', &format!("{{{}:{value},", json!(name)), 1);
-        attacks.push((format!("{place}: {name} is named twice"), receipt.to_string().replacen(&object.to_string(), &twice, 1)));
+        let twice = object
+            .to_string()
+            .replacen('{', &format!("{{{}:{value},", json!(name)), 1);
+        attacks.push((
+            format!("{place}: {name} is named twice"),
+            receipt.to_string().replacen(&object.to_string(), &twice, 1),
+        ));
     }
     let mut change = |place: &str, value: Value| {
         let mut changed = receipt.clone();
@@ -70,9 +96,25 @@ pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
     change("/dataset_index", json!(0.5));
     change("/format_version", json!(99));
     change("/format_version", json!(true));
-    change("/release/datasets", json!(format!("0{}", receipt["release"]["datasets"].as_str().unwrap())));
+    change(
+        "/release/datasets",
+        json!(format!(
+            "0{}",
+            receipt["release"]["datasets"].as_str().unwrap()
+        )),
+    );
     change("/log_inclusion_proof", json!({}));
-    change("/release", Value::Array(receipt["release"].as_object().unwrap().values().cloned().collect()));
+    change(
+        "/release",
+        Value::Array(
+            receipt["release"]
+                .as_object()
+                .unwrap()
+                .values()
+                .cloned()
+                .collect(),
+        ),
+    );
     let mut with_null = receipt["parts"][0]["part"].clone();
     with_null["subjects_end"] = Value::Null;
     change("/parts/0/part", with_null);
@@ -83,13 +125,33 @@ pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
     let note = receipt["checkpoint"].as_str().unwrap();
     let (text, line) = note.trim_end().rsplit_once('\n').unwrap();
     let (name, signature) = line.rsplit_once(' ').unwrap();
-    let broken: String = signature.char_indices().map(|(place, letter)| if place == 40 { if letter == 'A' { 'B' } else { 'A' } } else { letter }).collect();
-    change("/checkpoint", json!(format!("{text}\n{name} {broken}\n{line}\n")));
+    let broken: String = signature
+        .char_indices()
+        .map(|(place, letter)| {
+            if place == 40 {
+                if letter == 'A' { 'B' } else { 'A' }
+            } else {
+                letter
+            }
+        })
+        .collect();
+    change(
+        "/checkpoint",
+        json!(format!("{text}\n{name} {broken}\n{line}\n")),
+    );
     change("/checkpoint", json!(format!("{text}\n{line} more\n")));
     for beside in ["record", "published_at"] {
-        attacks.push((format!("{beside} beside the answer's data"), json!({"data": receipt, "meta": {}, (beside): receipt["record"]}).to_string()));
+        attacks.push((
+            format!("{beside} beside the answer's data"),
+            json!({"data": receipt, "meta": {}, (beside): receipt["record"]}).to_string(),
+        ));
     }
-    attacks.push(("-0 for 0".to_owned(), receipt.to_string().replacen("\"log_index\":0", "\"log_index\":-0", 1)));
+    attacks.push((
+        "-0 for 0".to_owned(),
+        receipt
+            .to_string()
+            .replacen("\"log_index\":0", "\"log_index\":-0", 1),
+    ));
     let mut without = receipt.clone();
     without.as_object_mut().unwrap().remove("record");
     attacks.push(("without record".to_owned(), without.to_string()));
@@ -100,14 +162,20 @@ fn collect_objects(value: &Value, place: &str, places: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             places.push(place.to_owned());
-            fields.iter().for_each(|(name, field)| collect_objects(field, &format!("{place}/{name}"), places));
+            fields.iter().for_each(|(name, field)| {
+                collect_objects(field, &format!("{place}/{name}"), places)
+            });
         }
-        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| collect_objects(item, &format!("{place}/{index}"), places)),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(index, item)| collect_objects(item, &format!("{place}/{index}"), places)),
         _ => {}
     }
 }
 
-/// What the verifier refuses after one change, with the receipt of a record and of one that is not there.
+/// What the verifier refuses after one change, with the receipt of a record and of one that is not
+/// there.
 #[test]
 fn one_change_anywhere_in_a_receipt_is_seen() {
     use pubdata_store::receipts::{Receipt, VerifierKey};
@@ -115,18 +183,31 @@ fn one_change_anywhere_in_a_receipt_is_seen() {
     let key = VerifierKey::parse(&sealed.key).unwrap();
     for record_id in [PRESENT, ABSENT] {
         let receipt = sealed.receipt(record_id);
-        let verdict = |document: &Value| Receipt::parse(document.to_string().as_bytes()).map_err(|error| error.to_string())?.verify(&key);
-        assert_eq!(verdict(&receipt).map(|proven| proven.is_present), Ok(record_id == PRESENT));
+        let verdict = |document: &Value| {
+            Receipt::parse(document.to_string().as_bytes())
+                .map_err(|error| error.to_string())?
+                .verify(&key)
+        };
+        assert_eq!(
+            verdict(&receipt).map(|proven| proven.is_present),
+            Ok(record_id == PRESENT)
+        );
         let changes = changes(&receipt);
         assert!(changes.len() > 30, "{}", changes.len());
         // Another id between the same neighbours is as absent.
         let says_nothing = |place: &str| record_id == ABSENT && place == "/record_id";
         for (place, changed) in attacks(&receipt) {
             let parsed = Receipt::parse(changed.as_bytes()).map_err(|error| error.to_string());
-            assert!(parsed.and_then(|receipt| receipt.verify(&key)).is_err(), "{record_id}: {place}, and nobody saw it: {changed}");
+            assert!(
+                parsed.and_then(|receipt| receipt.verify(&key)).is_err(),
+                "{record_id}: {place}, and nobody saw it: {changed}"
+            );
         }
         for (place, changed) in changes.iter().filter(|(place, _)| !says_nothing(place)) {
-            assert!(verdict(changed).is_err(), "{record_id}: {place} was changed, and nobody saw it: {changed:#}");
+            assert!(
+                verdict(changed).is_err(),
+                "{record_id}: {place} was changed, and nobody saw it: {changed:#}"
+            );
         }
     }
 }
@@ -139,51 +220,110 @@ fn a_record_that_is_there_cannot_be_hidden() {
     let mut hidden = sealed.receipt(ABSENT);
     hidden["record_id"] = json!(PRESENT);
     let said = sealed.verified(&hidden);
-    assert!(said["reason"].as_str().unwrap().contains("is not shown to lack the record"), "{said}");
+    assert!(
+        said["reason"]
+            .as_str()
+            .unwrap()
+            .contains("is not shown to lack the record"),
+        "{said}"
+    );
     let mut without = present.clone();
     without["record"] = json!(null);
     assert_eq!(sealed.verified(&without)["is_valid"], false);
     let mut parts = sealed.receipt(ABSENT);
     parts["record_id"] = json!(PRESENT);
     parts["parts"].as_array_mut().unwrap().pop();
-    assert!(sealed.verified(&parts)["reason"].as_str().unwrap().contains("not all that could have the record"));
+    assert!(
+        sealed.verified(&parts)["reason"]
+            .as_str()
+            .unwrap()
+            .contains("not all that could have the record")
+    );
     assert_eq!(sealed.verified(&present)["is_valid"], true);
-    // Whoever asks for what is not there chooses its id, and is not quoted as saying something of another record.
+    // Whoever asks for what is not there chooses its id, and is not quoted as saying something of
+    // another record.
     let sentence = format!("{PRESENT} is not in release r0; geo.zcta_metric:none:x");
-    assert_eq!(sealed.verified(&sealed.receipt(&sentence))["proves"]["is_present"], false);
+    assert_eq!(
+        sealed.verified(&sealed.receipt(&sentence))["proves"]["is_present"],
+        false
+    );
     let file = sealed.place.root().join("receipt.json");
-    let told = sealed.place.pubdata(&["verify-receipt", file.to_str().unwrap(), "--key", &sealed.key]).expect(0).stdout;
-    assert!(told.starts_with(&format!("valid: \"{sentence}\" is not in release ")), "{told}");
+    let told = sealed
+        .place
+        .pubdata(&[
+            "verify-receipt",
+            file.to_str().unwrap(),
+            "--key",
+            &sealed.key,
+        ])
+        .expect(0)
+        .stdout;
+    assert!(
+        told.starts_with(&format!("valid: \"{sentence}\" is not in release ")),
+        "{told}"
+    );
 }
 
-/// Parts by subject: whatever is asked for, the neighbours of those that could hold it show that there are no others.
+/// Parts by subject: whatever is asked for, the neighbours of those that could hold it show that
+/// there are no others.
 #[test]
 fn no_part_that_could_hold_a_record_can_be_left_out() {
     let sealed = SealedPlace::new();
-    let release = sealed.place.home().join("releases").join(sealed.place.current());
-    let seal: Value = serde_json::from_slice(&std::fs::read(release.join("records.json")).unwrap()).unwrap();
+    let release = sealed
+        .place
+        .home()
+        .join("releases")
+        .join(sealed.place.current());
+    let seal: Value =
+        serde_json::from_slice(&std::fs::read(release.join("records.json")).unwrap()).unwrap();
     let parts = seal["datasets"]["sec.filing"].as_array().unwrap();
-    let ends: Vec<&str> = parts.iter().filter_map(|part| part["subjects_end"].as_str()).collect();
+    let ends: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| part["subjects_end"].as_str())
+        .collect();
     // The last three digits of the fixtures' registrants.
-    let registrants = ["001", "002", "003", "045", "056", "067", "110", "179", "193", "326", "617", "647", "730", "747", "785", "810", "950", "954"];
+    let registrants = [
+        "001", "002", "003", "045", "056", "067", "110", "179", "193", "326", "617", "647", "730",
+        "747", "785", "810", "950", "954",
+    ];
     assert_eq!(ends, registrants);
     assert_eq!(ends.len(), parts.len());
-    let expected: [(&str, &[&str]); 5] =
-        [("001", &["001", "002"]), ("056", &["045", "056", "067"]), ("057", &["056", "067"]), ("000", &["001"]), ("999", &["954"])];
+    let expected: [(&str, &[&str]); 5] = [
+        ("001", &["001", "002"]),
+        ("056", &["045", "056", "067"]),
+        ("057", &["056", "067"]),
+        ("000", &["001"]),
+        ("999", &["954"]),
+    ];
     for (end, shown) in expected {
         let absent = format!("sec.filing:0009999{end}:0000000000-99-000000");
         let receipt = sealed.receipt(&absent);
         let of = |receipt: &Value| -> Vec<String> {
-            receipt["parts"].as_array().unwrap().iter().map(|proof| proof["part"]["subjects_end"].as_str().unwrap().to_owned()).collect()
+            receipt["parts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|proof| proof["part"]["subjects_end"].as_str().unwrap().to_owned())
+                .collect()
         };
         assert_eq!(of(&receipt), shown);
         let said = sealed.verified(&receipt);
-        assert_eq!((&said["is_valid"], &said["proves"]["is_present"]), (&json!(true), &json!(false)), "{said}");
+        assert_eq!(
+            (&said["is_valid"], &said["proves"]["is_present"]),
+            (&json!(true), &json!(false)),
+            "{said}"
+        );
         for left_out in 0..shown.len() {
             let mut without = receipt.clone();
             without["parts"].as_array_mut().unwrap().remove(left_out);
             let reason = sealed.verified(&without)["reason"].take();
-            assert!(reason.as_str().unwrap().contains("not all that could have the record"), "{end}, {left_out}: {reason}");
+            assert!(
+                reason
+                    .as_str()
+                    .unwrap()
+                    .contains("not all that could have the record"),
+                "{end}, {left_out}: {reason}"
+            );
         }
     }
     // What is shown for another subject does not show this one's part.

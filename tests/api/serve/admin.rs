@@ -12,7 +12,8 @@ use super::World;
 
 const PATHS: [&str; 3] = ["/v1/admin/keys", "/v1/admin/usage", "/v1/admin/status"];
 
-/// A run in which one task was carried over with a reason, and one that never published was blocked.
+/// A run in which one task was carried over with a reason, and one that never published was
+/// blocked.
 pub fn run(world: &World, run_id: &str) -> LedgerEntry {
     let task = |outcome: &str, reason: Option<&str>, findings: Vec<SourceFinding>| LedgerTask {
         outcome: outcome.to_owned(),
@@ -27,7 +28,10 @@ pub fn run(world: &World, run_id: &str) -> LedgerEntry {
         input_hash: None,
         duration_ms: 3,
     };
-    let reason = format!("every finding is in {}/runs/{run_id}/issues.jsonl", world.home.root().display());
+    let reason = format!(
+        "every finding is in {}/runs/{run_id}/issues.jsonl",
+        world.home.root().display()
+    );
     let finding = SourceFinding::new("test.new_file", "new_column", "`NOTE` is new".to_owned());
     LedgerEntry {
         format_version: LEDGER_FORMAT_VERSION,
@@ -46,42 +50,119 @@ pub fn run(world: &World, run_id: &str) -> LedgerEntry {
         import: None,
         tasks: BTreeMap::from([
             ("test.places".to_owned(), task("fresh", None, Vec::new())),
-            ("test.new".to_owned(), task("blocked", Some(&reason), vec![finding])),
+            (
+                "test.new".to_owned(),
+                task("blocked", Some(&reason), vec![finding]),
+            ),
         ]),
     }
 }
 
 async fn ask(world: &World, key: &str, path: &str) -> super::Answer {
-    world.send(Request::get(path).header("x-api-key", key).body(Body::empty()).unwrap()).await
+    world
+        .send(
+            Request::get(path)
+                .header("x-api-key", key)
+                .body(Body::empty())
+                .unwrap(),
+        )
+        .await
 }
 
 #[tokio::test]
 async fn only_keys_of_the_scope_are_told_and_no_answer_is_kept() {
     let world = World::new().await;
     let admin = world.create_key(&[Scope::Admin], "unlimited").key;
-    let others = world.create_key(&[Scope::General, Scope::Geo, Scope::Sec, Scope::Stream], "unlimited").key;
+    let others = world
+        .create_key(
+            &[Scope::General, Scope::Geo, Scope::Sec, Scope::Stream],
+            "unlimited",
+        )
+        .key;
     for path in PATHS {
-        assert_eq!(ask(&world, &others, path).await.problem(), (403, "insufficient_permission".to_owned()), "{path}");
-        assert_eq!(world.send(Request::get(path).body(Body::empty()).unwrap()).await.problem(), (401, "missing_api_key".to_owned()), "{path}");
+        assert_eq!(
+            ask(&world, &others, path).await.problem(),
+            (403, "insufficient_permission".to_owned()),
+            "{path}"
+        );
+        assert_eq!(
+            world
+                .send(Request::get(path).body(Body::empty()).unwrap())
+                .await
+                .problem(),
+            (401, "missing_api_key".to_owned()),
+            "{path}"
+        );
         let answer = ask(&world, &admin, path).await;
-        assert_eq!((answer.status.as_u16(), answer.header("cache-control"), answer.header("etag")), (200, "no-store", ""), "{path}");
-        let changing = Request::post(path).header("x-api-key", &others).body(Body::empty()).unwrap();
-        let refused = if path == "/v1/admin/keys" { (403, "insufficient_permission") } else { (405, "method_not_allowed") };
-        assert_eq!(world.send(changing).await.problem(), (refused.0, refused.1.to_owned()), "{path} is not changed by others");
+        assert_eq!(
+            (
+                answer.status.as_u16(),
+                answer.header("cache-control"),
+                answer.header("etag")
+            ),
+            (200, "no-store", ""),
+            "{path}"
+        );
+        let changing = Request::post(path)
+            .header("x-api-key", &others)
+            .body(Body::empty())
+            .unwrap();
+        let refused = if path == "/v1/admin/keys" {
+            (403, "insufficient_permission")
+        } else {
+            (405, "method_not_allowed")
+        };
+        assert_eq!(
+            world.send(changing).await.problem(),
+            (refused.0, refused.1.to_owned()),
+            "{path} is not changed by others"
+        );
     }
-    assert_eq!(ask(&world, &admin, "/v1/geo-demographics/locations/90210").await.problem(), (403, "insufficient_permission".to_owned()));
+    assert_eq!(
+        ask(&world, &admin, "/v1/geo-demographics/locations/90210")
+            .await
+            .problem(),
+        (403, "insufficient_permission".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
     let world = World::new().await;
-    let others = world.create_key(&[Scope::General, Scope::Geo, Scope::Sec, Scope::Stream], "unlimited").key;
-    let wish = serde_json::json!({"name": "nightly", "scopes": ["geo", "geo"], "expires_in_days": 1});
-    assert_eq!(world.post_as(&others, "/v1/admin/keys", &wish).await.problem(), (403, "insufficient_permission".to_owned()));
+    let others = world
+        .create_key(
+            &[Scope::General, Scope::Geo, Scope::Sec, Scope::Stream],
+            "unlimited",
+        )
+        .key;
+    let wish =
+        serde_json::json!({"name": "nightly", "scopes": ["geo", "geo"], "expires_in_days": 1});
+    assert_eq!(
+        world
+            .post_as(&others, "/v1/admin/keys", &wish)
+            .await
+            .problem(),
+        (403, "insufficient_permission".to_owned())
+    );
     let made = world.post("/v1/admin/keys", &wish).await.json()["data"].take();
-    assert_eq!((&made["scopes"], &made["plan"], &made["expires_at"]), (&serde_json::json!(["geo"]), &"standard".into(), &"2026-01-16T12:00:00Z".into()));
-    let (key, key_id) = (made["key"].as_str().unwrap(), made["key_id"].as_str().unwrap());
-    assert_eq!(ask(&world, key, "/v1/geo-demographics/locations/90210").await.status, 200);
+    assert_eq!(
+        (&made["scopes"], &made["plan"], &made["expires_at"]),
+        (
+            &serde_json::json!(["geo"]),
+            &"standard".into(),
+            &"2026-01-16T12:00:00Z".into()
+        )
+    );
+    let (key, key_id) = (
+        made["key"].as_str().unwrap(),
+        made["key_id"].as_str().unwrap(),
+    );
+    assert_eq!(
+        ask(&world, key, "/v1/geo-demographics/locations/90210")
+            .await
+            .status,
+        200
+    );
     for (field, value) in [
         ("scopes", serde_json::json!(["all"])),
         ("plan", "none such".into()),
@@ -96,24 +177,68 @@ async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
     ] {
         let mut wrong = wish.clone();
         wrong[field] = value;
-        assert_eq!(world.post("/v1/admin/keys", &wrong).await.problem(), (400, "invalid_parameter".to_owned()), "{wrong}");
+        assert_eq!(
+            world.post("/v1/admin/keys", &wrong).await.problem(),
+            (400, "invalid_parameter".to_owned()),
+            "{wrong}"
+        );
     }
-    let revoked = world.post(&format!("/v1/admin/keys/{key_id}/revoke"), &serde_json::json!({})).await.json()["data"].take();
-    assert_eq!((&revoked["key_id"], &revoked["is_valid"]), (&key_id.into(), &false.into()));
+    let revoked = world
+        .post(
+            &format!("/v1/admin/keys/{key_id}/revoke"),
+            &serde_json::json!({}),
+        )
+        .await
+        .json()["data"]
+        .take();
+    assert_eq!(
+        (&revoked["key_id"], &revoked["is_valid"]),
+        (&key_id.into(), &false.into())
+    );
     world.set_clock("2026-01-15T12:00:01Z");
-    assert_eq!(ask(&world, key, "/v1/geo-demographics/locations/90210").await.problem(), (401, "invalid_api_key".to_owned()));
-    assert_eq!(world.post(&format!("/v1/admin/keys/{key_id}/revoke"), &serde_json::json!({})).await.problem(), (400, "invalid_parameter".to_owned()));
-    assert_eq!(world.post("/v1/admin/keys/k000000000000/revoke", &serde_json::json!({})).await.problem(), (404, "not_found".to_owned()));
+    assert_eq!(
+        ask(&world, key, "/v1/geo-demographics/locations/90210")
+            .await
+            .problem(),
+        (401, "invalid_api_key".to_owned())
+    );
+    assert_eq!(
+        world
+            .post(
+                &format!("/v1/admin/keys/{key_id}/revoke"),
+                &serde_json::json!({})
+            )
+            .await
+            .problem(),
+        (400, "invalid_parameter".to_owned())
+    );
+    assert_eq!(
+        world
+            .post(
+                "/v1/admin/keys/k000000000000/revoke",
+                &serde_json::json!({})
+            )
+            .await
+            .problem(),
+        (404, "not_found".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn keys_are_listed_without_what_could_be_tried_in_their_place() {
     let world = World::new().await;
     let created = world.create_key(&[Scope::Geo], "free");
-    Keys::open(&world.home).revoke(&created.entry.id, world.now()).unwrap();
+    Keys::open(&world.home)
+        .revoke(&created.entry.id, world.now())
+        .unwrap();
     let answer = world.get("/v1/admin/keys").await;
     let text = String::from_utf8_lossy(&answer.bytes).into_owned();
-    assert!(!text.contains(&created.entry.sha256.to_string()) && !text.contains("pd_") && !text.contains("sha256"), "{text}");
+    assert!(
+        !text.contains(&created.entry.sha256.to_string())
+            && !text.contains("pd_")
+            && !text.contains("sha256"),
+        "{text}"
+    );
     let keys = &answer.json()["data"]["keys"];
     assert_eq!(
         keys[1],
@@ -123,20 +248,32 @@ async fn keys_are_listed_without_what_could_be_tried_in_their_place() {
             "previous_secret_valid_until": null
         })
     );
-    assert_eq!((&keys[0]["is_valid"], &keys[0]["scopes"]), (&json!(true), &json!(["general", "geo", "sec", "stream", "admin"])));
+    assert_eq!(
+        (&keys[0]["is_valid"], &keys[0]["scopes"]),
+        (
+            &json!(true),
+            &json!(["general", "geo", "sec", "stream", "admin"])
+        )
+    );
 }
 
 #[tokio::test]
 async fn usage_counts_what_each_key_asked_for() {
     let world = World::new().await;
     let free = world.create_key(&[Scope::Geo], "free");
-    for path in ["/v1/geo-demographics/locations/90210", "/v1/geo-demographics/locations/1", "/v1/tax/rate?zip=10001"] {
+    for path in [
+        "/v1/geo-demographics/locations/90210",
+        "/v1/geo-demographics/locations/1",
+        "/v1/tax/rate?zip=10001",
+    ] {
         ask(&world, &free.key, path).await;
     }
     for _ in 3..25 {
         ask(&world, &free.key, "/v1/coverage").await;
     }
-    world.send(Request::get("/v1/coverage").body(Body::empty()).unwrap()).await;
+    world
+        .send(Request::get("/v1/coverage").body(Body::empty()).unwrap())
+        .await;
     let report = world.ok("/v1/admin/usage").await["data"].clone();
     assert_eq!(report["since"], "2026-01-15T12:00:00Z");
     let other: &Value = &report["keys"][1];
@@ -147,21 +284,54 @@ async fn usage_counts_what_each_key_asked_for() {
             "last_request_at": "2026-01-15T12:00:00Z"
         })
     );
-    assert_eq!((&report["keys"][0]["requests"], &report["keys"][0]["last_request_at"]), (&json!(0), &Value::Null), "this very request is not over");
+    assert_eq!(
+        (
+            &report["keys"][0]["requests"],
+            &report["keys"][0]["last_request_at"]
+        ),
+        (&json!(0), &Value::Null),
+        "this very request is not over"
+    );
 }
 
 #[tokio::test]
 async fn status_tells_tasks_that_never_published_and_reasons_in_full() {
     let world = World::new().await;
     let entry = run(&world, "run-2");
-    append_ledger(&world.home, &LedgerEntry { run_id: "run-1".to_owned(), ..entry.clone() }).unwrap();
+    append_ledger(
+        &world.home,
+        &LedgerEntry {
+            run_id: "run-1".to_owned(),
+            ..entry.clone()
+        },
+    )
+    .unwrap();
     append_ledger(&world.home, &entry).unwrap();
-    append_ledger(&world.home, &LedgerEntry { run_id: "import-1".to_owned(), outcome: "imported".to_owned(), tasks: BTreeMap::new(), ..entry.clone() })
-        .unwrap();
+    append_ledger(
+        &world.home,
+        &LedgerEntry {
+            run_id: "import-1".to_owned(),
+            outcome: "imported".to_owned(),
+            tasks: BTreeMap::new(),
+            ..entry.clone()
+        },
+    )
+    .unwrap();
     let status = world.ok("/v1/admin/status").await["data"].clone();
     let tasks = status["tasks"].as_array().unwrap();
-    let names: Vec<&str> = tasks.iter().map(|task| task["task_id"].as_str().unwrap()).collect();
-    assert_eq!(names, ["test.metrics/vintage=2022", "test.metrics/vintage=2023", "test.new", "test.places"]);
+    let names: Vec<&str> = tasks
+        .iter()
+        .map(|task| task["task_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "test.metrics/vintage=2022",
+            "test.metrics/vintage=2023",
+            "test.new",
+            "test.places"
+        ]
+    );
     assert_eq!(
         tasks[2],
         json!({
@@ -170,10 +340,31 @@ async fn status_tells_tasks_that_never_published_and_reasons_in_full() {
             "findings": [{"source_id": "test.new_file", "code": "new_column", "detail": "`NOTE` is new"}]
         })
     );
-    assert!(tasks[2]["reason"].as_str().unwrap().contains(world.home.root().to_str().unwrap()), "the folder is told here");
-    assert_eq!((&tasks[3]["is_published"], &tasks[3]["outcome"], &tasks[3]["freshness"]), (&json!(true), &json!("fresh"), &json!("fresh")));
-    let runs: Vec<&str> = status["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap()).collect();
+    assert!(
+        tasks[2]["reason"]
+            .as_str()
+            .unwrap()
+            .contains(world.home.root().to_str().unwrap()),
+        "the folder is told here"
+    );
+    assert_eq!(
+        (
+            &tasks[3]["is_published"],
+            &tasks[3]["outcome"],
+            &tasks[3]["freshness"]
+        ),
+        (&json!(true), &json!("fresh"), &json!("fresh"))
+    );
+    let runs: Vec<&str> = status["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run_id"].as_str().unwrap())
+        .collect();
     assert_eq!(runs, ["run-2", "run-1"]);
     assert_eq!(status["release"]["release_id"], world.release_id.as_str());
-    assert_eq!(status["program"]["pubdata_version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        status["program"]["pubdata_version"],
+        env!("CARGO_PKG_VERSION")
+    );
 }

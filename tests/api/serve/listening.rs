@@ -27,10 +27,19 @@ impl Listening {
     pub async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let served = Served::with(two_releases().await, |settings| settings.public_url = Some(url.clone())).await;
-        let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(served.router.clone());
+        let served = Served::with(two_releases().await, |settings| {
+            settings.public_url = Some(url.clone())
+        })
+        .await;
+        let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(
+            served.router.clone(),
+        );
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { served, url, server }
+        Self {
+            served,
+            url,
+            server,
+        }
     }
 }
 
@@ -38,7 +47,9 @@ impl Listening {
 pub async fn at_an_address(served: &Served) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(served.router.clone());
+    let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(
+        served.router.clone(),
+    );
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     url
 }

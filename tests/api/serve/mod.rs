@@ -1,4 +1,5 @@
-//! The HTTP API, asked in process on small homes. Folders mirror `src/serve`; what they share stands here.
+//! The HTTP API, asked in process on small homes. Folders mirror `src/serve`; what they share
+//! stands here.
 
 mod admin;
 mod bulk;

@@ -1,4 +1,5 @@
-//! Answers held against the OpenAPI document: what an answer has and its schema has not, and what a schema has and no answer.
+//! Answers held against the OpenAPI document: what an answer has and its schema has not, and what a
+//! schema has and no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -45,24 +46,38 @@ pub fn document(contracts: &Contracts) -> &'static Value {
     DOCUMENT.get_or_init(|| openapi_document(contracts, None))
 }
 
-/// Stops where an answer is not what the document says of it. What is not under `/v1` and the document itself are not described.
+/// Stops where an answer is not what the document says of it. What is not under `/v1` and the
+/// document itself are not described.
 #[track_caller]
 pub fn hold(contracts: &Contracts, method: &str, path: &str, answer: &Answer) {
     let media = answer.header("content-type");
     let is_readable = answer.header("content-encoding").is_empty() && !answer.bytes.is_empty();
-    if !is_readable || !path.starts_with("/v1/") || ["/v1/openapi.json", "/v1/asyncapi.json"].iter().any(|document| path.starts_with(document)) {
+    if !is_readable
+        || !path.starts_with("/v1/")
+        || ["/v1/openapi.json", "/v1/asyncapi.json"]
+            .iter()
+            .any(|document| path.starts_with(document))
+    {
         return;
     }
     let mut survey = Survey::new(document(contracts));
     match (answer.status.as_u16(), media) {
         (200, "application/json") => {
             survey.answer(method, path, &answer.json());
-            survey.order(method, path, &serde_json::from_slice(&answer.bytes).unwrap());
+            survey.order(
+                method,
+                path,
+                &serde_json::from_slice(&answer.bytes).unwrap(),
+            );
         }
         (_, "application/problem+json") => survey.problem(&answer.json(), path),
         _ => {}
     }
-    assert!(survey.breaches.is_empty(), "the document says otherwise: {:#?}", survey.breaches);
+    assert!(
+        survey.breaches.is_empty(),
+        "the document says otherwise: {:#?}",
+        survey.breaches
+    );
 }
 
 /// How often an object was met, and its members.
@@ -84,27 +99,45 @@ pub struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     pub fn new(document: &'a Value) -> Self {
-        Self { endpoints: endpoints(document), ..Self::of(document, Vec::new()) }
+        Self {
+            endpoints: endpoints(document),
+            ..Self::of(document, Vec::new())
+        }
     }
 
     /// Schemas of something else than the API, known by their JSON pointers.
     pub fn of(document: &'a Value, roots: Vec<String>) -> Self {
-        Self { document, endpoints: Vec::new(), roots, breaches: Vec::new(), seen: BTreeMap::new() }
+        Self {
+            document,
+            endpoints: Vec::new(),
+            roots,
+            breaches: Vec::new(),
+            seen: BTreeMap::new(),
+        }
     }
 
     /// Holds an answer against the schema of the endpoint that the path means.
     pub fn answer(&mut self, method: &str, path: &str, answer: &Value) {
         let bare = path.split('?').next().unwrap_or_default();
-        let found = meant(&self.endpoints, bare).into_iter().find(|endpoint| endpoint.method == method).map(Endpoint::pointer);
+        let found = meant(&self.endpoints, bare)
+            .into_iter()
+            .find(|endpoint| endpoint.method == method)
+            .map(Endpoint::pointer);
         match found {
             Some(pointer) => self.value(&format!("{pointer}{ANSWER}"), answer, path),
-            None => self.breaches.push(format!("{method} {path} is not in the document")),
+            None => self
+                .breaches
+                .push(format!("{method} {path} is not in the document")),
         }
     }
 
-    /// Holds the members of an answer's objects against the order in which their schemas require them, in which `/docs` shows them.
+    /// Holds the members of an answer's objects against the order in which their schemas require
+    /// them, in which `/docs` shows them.
     fn order(&mut self, method: &str, path: &str, answer: &Ordered) {
-        let found = meant(&self.endpoints, path).into_iter().find(|endpoint| endpoint.method == method).map(Endpoint::pointer);
+        let found = meant(&self.endpoints, path)
+            .into_iter()
+            .find(|endpoint| endpoint.method == method)
+            .map(Endpoint::pointer);
         if let Some(pointer) = found {
             self.order_of(&format!("{pointer}{ANSWER}"), answer, path);
         }
@@ -113,23 +146,41 @@ impl<'a> Survey<'a> {
     fn order_of(&mut self, at: &str, value: &Ordered, place: &str) {
         let (at, schema) = self.resolved(at);
         if let Some(variants) = schema["anyOf"].as_array() {
-            let object = (0..variants.len()).find(|index| !["null", "string"].iter().any(|other| variants[*index]["type"] == *other));
-            return object.into_iter().for_each(|index| self.order_of(&format!("{at}/anyOf/{index}"), value, place));
+            let object = (0..variants.len()).find(|index| {
+                !["null", "string"]
+                    .iter()
+                    .any(|other| variants[*index]["type"] == *other)
+            });
+            return object
+                .into_iter()
+                .for_each(|index| self.order_of(&format!("{at}/anyOf/{index}"), value, place));
         }
         match value {
             Ordered::Object(members) => {
-                let written: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).filter(|name| required(schema).any(|known| known == *name)).collect();
-                let declared: Vec<&str> = required(schema).filter(|name| members.iter().any(|(known, _)| known == name)).collect();
+                let written: Vec<&str> = members
+                    .iter()
+                    .map(|(name, _)| name.as_str())
+                    .filter(|name| required(schema).any(|known| known == *name))
+                    .collect();
+                let declared: Vec<&str> = required(schema)
+                    .filter(|name| members.iter().any(|(known, _)| known == name))
+                    .collect();
                 if written != declared {
                     self.breaches.push(format!("{place}: {} are written in the order {written:?} and required in the order {declared:?}", short(&at)));
                 }
                 for (name, member) in members {
                     let own = format!("{at}/properties/{}", escaped(name));
-                    let at = if self.document.pointer(&own).is_some() { own } else { format!("{at}/additionalProperties") };
+                    let at = if self.document.pointer(&own).is_some() {
+                        own
+                    } else {
+                        format!("{at}/additionalProperties")
+                    };
                     self.order_of(&at, member, place);
                 }
             }
-            Ordered::Array(items) => items.iter().for_each(|item| self.order_of(&format!("{at}/items"), item, place)),
+            Ordered::Array(items) => items
+                .iter()
+                .for_each(|item| self.order_of(&format!("{at}/items"), item, place)),
             Ordered::Other => {}
         }
     }
@@ -138,13 +189,22 @@ impl<'a> Survey<'a> {
         self.value(&format!("{SCHEMAS}Problem"), problem, place);
     }
 
-    /// Holds an example of the documents, named after its operation: `getZip` an answer, `getZips.request` what was asked.
+    /// Holds an example of the documents, named after its operation: `getZip` an answer,
+    /// `getZips.request` what was asked.
     pub fn example(&mut self, name: &str, example: &Value) {
-        let (operation, part) = name.strip_suffix(".request").map_or((name, ANSWER), |operation| (operation, REQUEST));
-        let is_named = |pointer: &String| self.document.pointer(pointer).is_some_and(|found| found["operationId"] == operation);
+        let (operation, part) = name
+            .strip_suffix(".request")
+            .map_or((name, ANSWER), |operation| (operation, REQUEST));
+        let is_named = |pointer: &String| {
+            self.document
+                .pointer(pointer)
+                .is_some_and(|found| found["operationId"] == operation)
+        };
         match self.endpoints.iter().map(Endpoint::pointer).find(is_named) {
             Some(pointer) => self.value(&format!("{pointer}{part}"), example, name),
-            None => self.breaches.push(format!("{name} is the example of no operation")),
+            None => self
+                .breaches
+                .push(format!("{name} is the example of no operation")),
         }
     }
 
@@ -152,16 +212,23 @@ impl<'a> Survey<'a> {
     pub fn value(&mut self, at: &str, value: &Value, place: &str) {
         let (at, schema) = self.resolved(at);
         if let Some(variants) = schema["anyOf"].as_array() {
-            let others: Vec<usize> = (0..variants.len()).filter(|index| variants[*index]["type"] != "null").collect();
+            let others: Vec<usize> = (0..variants.len())
+                .filter(|index| variants[*index]["type"] != "null")
+                .collect();
             match (others.as_slice(), value) {
                 ([_], Value::Null) if variants.len() == 2 => {}
-                ([other], _) if variants.len() == 2 => self.value(&format!("{at}/anyOf/{other}"), value, place),
+                ([other], _) if variants.len() == 2 => {
+                    self.value(&format!("{at}/anyOf/{other}"), value, place)
+                }
                 // An object, or a text in its place.
                 ([object, text], _) if variants[*text]["type"] == "string" => {
                     let variant = if value.is_string() { text } else { object };
                     self.value(&format!("{at}/anyOf/{variant}"), value, place);
                 }
-                _ => self.breaches.push(format!("{}: only a schema, and null or a text, is understood", short(&at))),
+                _ => self.breaches.push(format!(
+                    "{}: only a schema, and null or a text, is understood",
+                    short(&at)
+                )),
             }
             return;
         }
@@ -171,7 +238,9 @@ impl<'a> Survey<'a> {
             // Any value may stand here.
             _ if types(schema).is_empty() => {}
             Value::Object(_) => self.object(&at, schema, value, place),
-            Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| self.value(&format!("{at}/items"), item, &format!("{place}/{index}"))),
+            Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| {
+                self.value(&format!("{at}/items"), item, &format!("{place}/{index}"))
+            }),
             _ => {}
         }
     }
@@ -189,7 +258,11 @@ impl<'a> Survey<'a> {
         for (name, member) in members {
             let place = format!("{place}/{name}");
             if schema["properties"].get(name).is_some() {
-                self.value(&format!("{at}/properties/{}", escaped(name)), member, &place);
+                self.value(
+                    &format!("{at}/properties/{}", escaped(name)),
+                    member,
+                    &place,
+                );
             } else if schema["additionalProperties"].is_object() {
                 self.value(&format!("{at}/additionalProperties"), member, &place);
             } else {
@@ -211,27 +284,50 @@ impl<'a> Survey<'a> {
     }
 
     fn reachable(&self, roots: impl Iterator<Item = String>) -> BTreeSet<String> {
-        let mut open: Vec<String> = roots.filter(|root| self.document.pointer(root).is_some()).collect();
+        let mut open: Vec<String> = roots
+            .filter(|root| self.document.pointer(root).is_some())
+            .collect();
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
             let (at, schema) = self.resolved(&at);
             if !found.insert(at.clone()) {
                 continue;
             }
-            open.extend(names(&schema["properties"]).map(|name| format!("{at}/properties/{}", escaped(name))));
-            open.extend(["items", "additionalProperties"].iter().filter(|word| schema[**word].is_object()).map(|word| format!("{at}/{word}")));
-            open.extend((0..schema["anyOf"].as_array().map_or(0, Vec::len)).map(|index| format!("{at}/anyOf/{index}")));
+            open.extend(
+                names(&schema["properties"])
+                    .map(|name| format!("{at}/properties/{}", escaped(name))),
+            );
+            open.extend(
+                ["items", "additionalProperties"]
+                    .iter()
+                    .filter(|word| schema[**word].is_object())
+                    .map(|word| format!("{at}/{word}")),
+            );
+            open.extend(
+                (0..schema["anyOf"].as_array().map_or(0, Vec::len))
+                    .map(|index| format!("{at}/anyOf/{index}")),
+            );
         }
         found
     }
 
     /// Schemas of answers and of problems.
     fn answered(&self) -> BTreeSet<String> {
-        self.reachable(self.endpoints.iter().map(|endpoint| endpoint.pointer() + ANSWER).chain([format!("{SCHEMAS}Problem")]).chain(self.roots.iter().cloned()))
+        self.reachable(
+            self.endpoints
+                .iter()
+                .map(|endpoint| endpoint.pointer() + ANSWER)
+                .chain([format!("{SCHEMAS}Problem")])
+                .chain(self.roots.iter().cloned()),
+        )
     }
 
     fn asked(&self) -> BTreeSet<String> {
-        self.reachable(self.endpoints.iter().map(|endpoint| endpoint.pointer() + REQUEST))
+        self.reachable(
+            self.endpoints
+                .iter()
+                .map(|endpoint| endpoint.pointer() + REQUEST),
+        )
     }
 
     /// Schemas of parameters, which are held by the server.
@@ -239,7 +335,9 @@ impl<'a> Survey<'a> {
         let of_endpoint = |endpoint: &Endpoint| {
             let at = endpoint.pointer() + "/parameters";
             let count = self.schema(&at).as_array().map_or(0, Vec::len);
-            (0..count).map(move |index| format!("{at}/{index}/schema")).collect::<Vec<_>>()
+            (0..count)
+                .map(move |index| format!("{at}/{index}/schema"))
+                .collect::<Vec<_>>()
         };
         self.reachable(self.endpoints.iter().flat_map(of_endpoint))
     }
@@ -251,11 +349,16 @@ impl<'a> Survey<'a> {
     /// What the document says of answers and no answer has: a member, or a whole object.
     pub fn unwritten(&self) -> Vec<String> {
         let mut found = Vec::new();
-        for at in self.answered().iter().filter(|at| self.schema(at)["properties"].is_object()) {
+        for at in self
+            .answered()
+            .iter()
+            .filter(|at| self.schema(at)["properties"].is_object())
+        {
             match self.seen.get(at) {
                 None => found.push(short(at)),
                 Some(seen) => {
-                    let never = names(&self.schema(at)["properties"]).filter(|name| !seen.members.contains_key(*name));
+                    let never = names(&self.schema(at)["properties"])
+                        .filter(|name| !seen.members.contains_key(*name));
                     found.extend(never.map(|name| format!("{}/{name}", short(at))));
                 }
             }
@@ -266,38 +369,65 @@ impl<'a> Survey<'a> {
     /// Members that every answer has and the document does not require.
     pub fn unrequired(&self) -> Vec<String> {
         let mut found = Vec::new();
-        for (at, seen) in self.seen.iter().filter(|(at, _)| self.answered().contains(*at)) {
+        for (at, seen) in self
+            .seen
+            .iter()
+            .filter(|(at, _)| self.answered().contains(*at))
+        {
             let schema = self.schema(at);
-            let always = names(&schema["properties"]).filter(|name| seen.members.get(*name) == Some(&seen.objects));
-            found.extend(always.filter(|name| !required(schema).any(|other| other == *name)).map(|name| format!("{}/{name}", short(at))));
+            let always = names(&schema["properties"])
+                .filter(|name| seen.members.get(*name) == Some(&seen.objects));
+            found.extend(
+                always
+                    .filter(|name| !required(schema).any(|other| other == *name))
+                    .map(|name| format!("{}/{name}", short(at))),
+            );
         }
         found
     }
 
-    /// Schemas that leave a value open, use words that are not held, require what they do not declare, or that no endpoint names.
+    /// Schemas that leave a value open, use words that are not held, require what they do not
+    /// declare, or that no endpoint names.
     pub fn loose(&self) -> Vec<String> {
         let (answered, asked) = (self.answered(), self.asked());
         let mut found = Vec::new();
         for at in answered.union(&asked) {
             let schema = self.schema(at);
             let mut say = |what: String| found.push(format!("{}: {what}", short(at)));
-            let is_known = |word: &str| WORDS.contains(&word) || WORDS_OF_REQUESTS.contains(&word) && (asked.contains(at) || word == "title");
-            names(schema).filter(|word| !is_known(word)).for_each(|word| say(format!("`{word}` is not held")));
+            let is_known = |word: &str| {
+                WORDS.contains(&word)
+                    || WORDS_OF_REQUESTS.contains(&word) && (asked.contains(at) || word == "title")
+            };
+            names(schema)
+                .filter(|word| !is_known(word))
+                .for_each(|word| say(format!("`{word}` is not held")));
             if schema["anyOf"].is_null() && types(schema).is_empty() {
                 say("has no type".to_owned());
             }
-            if types(schema).contains(&"object") && schema["additionalProperties"] != false && !schema["additionalProperties"].is_object() {
+            if types(schema).contains(&"object")
+                && schema["additionalProperties"] != false
+                && !schema["additionalProperties"].is_object()
+            {
                 say("may have any member".to_owned());
             }
             if types(schema).contains(&"array") && !schema["items"].is_object() {
                 say("may have any items".to_owned());
             }
-            required(schema).filter(|name| schema["properties"][*name].is_null()).for_each(|name| say(format!("`{name}` is required and not declared")));
+            required(schema)
+                .filter(|name| schema["properties"][*name].is_null())
+                .for_each(|name| say(format!("`{name}` is required and not declared")));
         }
-        let schemas = names(self.schema(SCHEMAS.trim_end_matches('/'))).map(|name| format!("{SCHEMAS}{name}"));
-        let known: BTreeSet<String> = answered.union(&asked).cloned().chain(self.parameters()).collect();
+        let schemas = names(self.schema(SCHEMAS.trim_end_matches('/')))
+            .map(|name| format!("{SCHEMAS}{name}"));
+        let known: BTreeSet<String> = answered
+            .union(&asked)
+            .cloned()
+            .chain(self.parameters())
+            .collect();
         found.extend(
-            schemas.filter(|at| !known.contains(&self.resolved(at).0) || !known.contains(at)).map(|at| format!("{}: no endpoint names it", short(&at))),
+            schemas
+                .filter(|at| !known.contains(&self.resolved(at).0) || !known.contains(at))
+                .map(|at| format!("{}: no endpoint names it", short(&at))),
         );
         found
     }
@@ -315,13 +445,19 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    if !(types.is_empty() || types.contains(&found) || found == "integer" && types.contains(&"number")) {
+    if !(types.is_empty()
+        || types.contains(&found)
+        || found == "integer" && types.contains(&"number"))
+    {
         return Some(format!("is not {types:?}"));
     }
     if schema.get("const").is_some_and(|only| only != value) {
         return Some(format!("is not {}", schema["const"]));
     }
-    if let Some(allowed) = schema["enum"].as_array().filter(|allowed| !allowed.contains(value)) {
+    if let Some(allowed) = schema["enum"]
+        .as_array()
+        .filter(|allowed| !allowed.contains(value))
+    {
         return Some(format!("is not one of {allowed:?}"));
     }
     if let Some(items) = value.as_array().filter(|_| schema["uniqueItems"] == true)
@@ -330,7 +466,8 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
         return Some("has an item twice".to_owned());
     }
     if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
-        return (!Regex::new(pattern).unwrap().is_match(text)).then(|| format!("does not match {pattern}"));
+        return (!Regex::new(pattern).unwrap().is_match(text))
+            .then(|| format!("does not match {pattern}"));
     }
     if let (Some(format), Some(text)) = (schema["format"].as_str(), value.as_str()) {
         let is_right = match format {
@@ -340,21 +477,39 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
         };
         return (!is_right).then(|| format!("is no {format}"));
     }
-    let is_beyond =
-        |number: f64| schema["minimum"].as_f64().is_some_and(|least| number < least) || schema["maximum"].as_f64().is_some_and(|most| number > most);
-    value.as_f64().filter(|number| is_beyond(*number)).map(|_| format!("is not from {} to {}", schema["minimum"], schema["maximum"]))
+    let is_beyond = |number: f64| {
+        schema["minimum"]
+            .as_f64()
+            .is_some_and(|least| number < least)
+            || schema["maximum"].as_f64().is_some_and(|most| number > most)
+    };
+    value
+        .as_f64()
+        .filter(|number| is_beyond(*number))
+        .map(|_| format!("is not from {} to {}", schema["minimum"], schema["maximum"]))
 }
 
 fn types(schema: &Value) -> Vec<&str> {
-    schema["type"].as_array().map_or_else(|| schema["type"].as_str().into_iter().collect(), |types| types.iter().filter_map(Value::as_str).collect())
+    schema["type"].as_array().map_or_else(
+        || schema["type"].as_str().into_iter().collect(),
+        |types| types.iter().filter_map(Value::as_str).collect(),
+    )
 }
 
 fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
+    schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 fn names(object: &Value) -> impl Iterator<Item = &str> {
-    object.as_object().into_iter().flatten().map(|(name, _)| name.as_str())
+    object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.as_str())
 }
 
 fn escaped(name: &str) -> String {

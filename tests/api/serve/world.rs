@@ -42,20 +42,32 @@ pub struct Answer {
 
 impl Answer {
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.bytes)))
+        serde_json::from_slice(&self.bytes)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.bytes)))
     }
 
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .map(|value| value.to_str().unwrap())
+            .unwrap_or_default()
     }
 
     /// Status and code of a problem.
     pub fn problem(&self) -> (u16, String) {
-        assert_eq!(self.header("content-type"), "application/problem+json", "{}", String::from_utf8_lossy(&self.bytes));
+        assert_eq!(
+            self.header("content-type"),
+            "application/problem+json",
+            "{}",
+            String::from_utf8_lossy(&self.bytes)
+        );
         let body = self.json();
         assert_eq!(body["status"], self.status.as_u16());
         assert_eq!(body["request_id"], self.header("x-request-id"));
-        (self.status.as_u16(), body["code"].as_str().unwrap().to_owned())
+        (
+            self.status.as_u16(),
+            body["code"].as_str().unwrap().to_owned(),
+        )
     }
 }
 
@@ -78,16 +90,40 @@ impl World {
         let files = DeclarationFiles::built_in();
         let plans = Plans::load(&files).unwrap();
         let contracts = Declarations::load(files).unwrap().contracts;
-        let clock = Arc::new(Mutex::new("2026-01-15T12:00:00Z".parse::<Timestamp>().unwrap()));
-        let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-        let key = Keys::open(&home).create(new, &plans, *clock.lock().unwrap()).unwrap().key;
+        let clock = Arc::new(Mutex::new(
+            "2026-01-15T12:00:00Z".parse::<Timestamp>().unwrap(),
+        ));
+        let new = NewKey {
+            name: "test".to_owned(),
+            scopes: Scope::ALL.to_vec(),
+            plan: "unlimited".to_owned(),
+            expires_at: None,
+        };
+        let key = Keys::open(&home)
+            .create(new, &plans, *clock.lock().unwrap())
+            .unwrap()
+            .key;
         let mut settings = ServeSettings::new(folder.path().to_owned(), plans);
         change(&mut settings);
         let told = clock.clone();
-        let service = Server::new(settings, contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
+        let service = Server::new(
+            settings,
+            contracts.clone(),
+            Arc::new(move || *told.lock().unwrap()),
+        )
+        .unwrap();
         let router = service.api();
         let release_id = "r00000000000000000000".parse().unwrap();
-        Self { folder, home, contracts, service, router, key, release_id, clock }
+        Self {
+            folder,
+            home,
+            contracts,
+            service,
+            router,
+            key,
+            release_id,
+            clock,
+        }
     }
 
     /// Another server on the same home takes the place of this one.
@@ -95,7 +131,12 @@ impl World {
         let mut settings = ServeSettings::new(self.folder.path().to_owned(), self.plans());
         change(&mut settings);
         let told = self.clock.clone();
-        self.service = Server::new(settings, self.contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
+        self.service = Server::new(
+            settings,
+            self.contracts.clone(),
+            Arc::new(move || *told.lock().unwrap()),
+        )
+        .unwrap();
         self.router = self.service.api();
     }
 
@@ -113,8 +154,15 @@ impl World {
 
     pub fn create_key(&self, scopes: &[Scope], plan: &str) -> pubdata_store::CreatedKey {
         let plans = self.plans();
-        let new = NewKey { name: "other".to_owned(), scopes: scopes.to_vec(), plan: plan.to_owned(), expires_at: None };
-        Keys::open(&self.home).create(new, &plans, self.now()).unwrap()
+        let new = NewKey {
+            name: "other".to_owned(),
+            scopes: scopes.to_vec(),
+            plan: plan.to_owned(),
+            expires_at: None,
+        };
+        Keys::open(&self.home)
+            .create(new, &plans, self.now())
+            .unwrap()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -127,7 +175,10 @@ impl World {
 
     /// Sends a request, and stops where its answer is not what the document says.
     pub async fn send(&self, request: Request<Body>) -> Answer {
-        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        let (method, path) = (
+            request.method().to_string(),
+            request.uri().path().to_owned(),
+        );
         let answer = read(self.router.clone().oneshot(request).await.unwrap()).await;
         hold(&self.contracts, &method, &path, &answer);
         answer
@@ -147,42 +198,71 @@ impl World {
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
-        let request = Request::post(path).header("x-api-key", &self.key).header("content-type", "application/json");
-        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+        let request = Request::post(path)
+            .header("x-api-key", &self.key)
+            .header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap())
+            .await
     }
 
     /// Sends a body as it is written.
     pub async fn post_text(&self, path: &str, text: String) -> Answer {
-        let request = Request::post(path).header("x-api-key", &self.key).header("content-type", "application/json");
+        let request = Request::post(path)
+            .header("x-api-key", &self.key)
+            .header("content-type", "application/json");
         self.send(request.body(Body::from(text)).unwrap()).await
     }
 
     /// Asks with another key.
     pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Answer {
-        let request = Request::post(path).header("x-api-key", key).header("content-type", "application/json");
-        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+        let request = Request::post(path)
+            .header("x-api-key", key)
+            .header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap())
+            .await
     }
 
     pub async fn ok(&self, path: &str) -> Value {
         let answer = self.get(path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
+        assert_eq!(
+            answer.status,
+            200,
+            "{path}: {}",
+            String::from_utf8_lossy(&answer.bytes)
+        );
         answer.json()
     }
 }
 
 pub async fn read(response: axum::response::Response) -> Answer {
     let (status, headers) = (response.status(), response.headers().clone());
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec();
-    Answer { status, headers, bytes }
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+        .await
+        .unwrap()
+        .to_vec();
+    Answer {
+        status,
+        headers,
+        bytes,
+    }
 }
 
 /// The codes of an answer's notices.
 pub fn notices(answer: &Value) -> Vec<&str> {
-    answer["meta"]["notices"].as_array().unwrap().iter().map(|notice| notice["code"].as_str().unwrap()).collect()
+    answer["meta"]["notices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|notice| notice["code"].as_str().unwrap())
+        .collect()
 }
 
 pub fn all<'a>(list: &'a Value, member: &str) -> Vec<&'a str> {
-    list.as_array().unwrap().iter().map(|item| item[member].as_str().unwrap()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item[member].as_str().unwrap())
+        .collect()
 }
 
 pub fn with(mut row: Value, cells: &Value) -> Value {
@@ -195,10 +275,19 @@ pub fn with(mut row: Value, cells: &Value) -> Value {
 pub fn collect_record_ids(value: &Value, ids: &mut Vec<String>) {
     match value {
         Value::Object(object) => {
-            ids.extend(object.get("record_id").and_then(Value::as_str).map(str::to_owned));
-            object.values().for_each(|value| collect_record_ids(value, ids));
+            ids.extend(
+                object
+                    .get("record_id")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            );
+            object
+                .values()
+                .for_each(|value| collect_record_ids(value, ids));
         }
-        Value::Array(items) => items.iter().for_each(|value| collect_record_ids(value, ids)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|value| collect_record_ids(value, ids)),
         _ => {}
     }
 }

@@ -1,4 +1,5 @@
-//! The checks that `docs/SPECIFICATION.md` writes as lines, such as `data.geography.name = "ZCTA 90210"`.
+//! The checks that `docs/SPECIFICATION.md` writes as lines, such as `data.geography.name = "ZCTA
+//! 90210"`.
 
 use axum::http::HeaderMap;
 use jiff::Timestamp;
@@ -15,7 +16,10 @@ pub struct Reply {
 
 impl Reply {
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 
     /// The values at a path of the body.
@@ -24,7 +28,13 @@ impl Reply {
     ///
     /// Some of them are missing.
     pub fn at(&self, path: &str) -> Result<Vec<&Value>, String> {
-        select(&self.body, path).map_err(|failure| format!("{failure}, of status {}: {}", self.status, shortened(&self.body)))
+        select(&self.body, path).map_err(|failure| {
+            format!(
+                "{failure}, of status {}: {}",
+                self.status,
+                shortened(&self.body)
+            )
+        })
     }
 }
 
@@ -33,7 +43,8 @@ fn shortened(value: &Value) -> String {
     text.chars().take(300).collect()
 }
 
-/// Parts of a path: `data.series[metric=revenue].values[].value`, where `[]` is every item and `*` every member. True stands for brackets.
+/// Parts of a path: `data.series[metric=revenue].values[].value`, where `[]` is every item and `*`
+/// every member. True stands for brackets.
 fn parts(path: &str) -> Vec<(bool, &str)> {
     let (mut parts, mut rest) = (Vec::new(), path);
     while !rest.is_empty() {
@@ -61,20 +72,38 @@ fn subject(line: &str) -> (&str, &str) {
     line.split_once(is_end).unwrap_or((line, ""))
 }
 
-/// The values at a path. Every member must be there, every list have an item, and every filter find one: a path that leads nowhere is a failure.
+/// The values at a path. Every member must be there, every list have an item, and every filter find
+/// one: a path that leads nowhere is a failure.
 fn select<'a>(root: &'a Value, path: &str) -> Result<Vec<&'a Value>, String> {
     let mut values = vec![root];
     for (is_index, part) in parts(path) {
         let mut next = Vec::new();
         for value in values {
             match (is_index, part) {
-                (false, "*") => next.extend(value.as_object().ok_or_else(|| format!("`*` of `{path}` is not in an object"))?.values()),
-                (false, name) => next.push(value.get(name).ok_or_else(|| format!("no `{name}` at `{path}`"))?),
+                (false, "*") => next.extend(
+                    value
+                        .as_object()
+                        .ok_or_else(|| format!("`*` of `{path}` is not in an object"))?
+                        .values(),
+                ),
+                (false, name) => next.push(
+                    value
+                        .get(name)
+                        .ok_or_else(|| format!("no `{name}` at `{path}`"))?,
+                ),
                 (true, part) => {
-                    let items = value.as_array().ok_or_else(|| format!("no list at `[{part}]` of `{path}`"))?;
+                    let items = value
+                        .as_array()
+                        .ok_or_else(|| format!("no list at `[{part}]` of `{path}`"))?;
                     match (part.split_once('='), part.parse::<usize>()) {
-                        (Some((member, wanted)), _) => next.extend(items.iter().filter(|item| text(&item[member]) == wanted)),
-                        (None, Ok(index)) => next.push(items.get(index).ok_or_else(|| format!("no item {index} at `{path}`"))?),
+                        (Some((member, wanted)), _) => {
+                            next.extend(items.iter().filter(|item| text(&item[member]) == wanted))
+                        }
+                        (None, Ok(index)) => next.push(
+                            items
+                                .get(index)
+                                .ok_or_else(|| format!("no item {index} at `{path}`"))?,
+                        ),
                         (None, Err(_)) => next.extend(items),
                     }
                 }
@@ -89,7 +118,9 @@ fn select<'a>(root: &'a Value, path: &str) -> Result<Vec<&'a Value>, String> {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Whether two values are the same; numbers by what they are worth, not by how they are written.
@@ -97,9 +128,18 @@ fn is_same(value: &Value, other: &Value) -> bool {
     match (value.as_f64(), other.as_f64()) {
         (Some(number), Some(other)) => number == other,
         _ => match (value, other) {
-            (Value::Array(items), Value::Array(others)) => items.len() == others.len() && items.iter().zip(others).all(|(item, other)| is_same(item, other)),
+            (Value::Array(items), Value::Array(others)) => {
+                items.len() == others.len()
+                    && items
+                        .iter()
+                        .zip(others)
+                        .all(|(item, other)| is_same(item, other))
+            }
             (Value::Object(members), Value::Object(others)) => {
-                members.len() == others.len() && members.iter().all(|(name, member)| others.get(name).is_some_and(|other| is_same(member, other)))
+                members.len() == others.len()
+                    && members.iter().all(|(name, member)| {
+                        others.get(name).is_some_and(|other| is_same(member, other))
+                    })
             }
             _ => value == other,
         },
@@ -119,7 +159,9 @@ fn is_of(value: &Value, types: &str) -> bool {
         "object" => value.is_object(),
         "array" => value.is_array(),
         "date" => fits("^[0-9]{4}-[0-9]{2}-[0-9]{2}$") && written.parse::<Date>().is_ok(),
-        "timestamp" => fits("^[0-9-]{10}T[0-9:]{8}(\\.[0-9]{3})?Z$") && written.parse::<Timestamp>().is_ok(),
+        "timestamp" => {
+            fits("^[0-9-]{10}T[0-9:]{8}(\\.[0-9]{3})?Z$") && written.parse::<Timestamp>().is_ok()
+        }
         "url" => fits("^https://[a-z0-9.-]+/"),
         "version" => fits("^[0-9]+\\.[0-9]+\\.[0-9]+$"),
         _ => panic!("there is no type `{name}`"),
@@ -132,10 +174,15 @@ fn is_of(value: &Value, types: &str) -> bool {
 ///
 /// What was expected, and what came.
 pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
-    let came = |value: &dyn std::fmt::Display| Err(format!("expected: {line}\n    came:     {value}"));
+    let came =
+        |value: &dyn std::fmt::Display| Err(format!("expected: {line}\n    came:     {value}"));
     let (subject, rest) = subject(line);
     if subject == "status" {
-        return if rest == reply.status.to_string() { Ok(()) } else { came(&format!("{} {}", reply.status, shortened(&reply.body))) };
+        return if rest == reply.status.to_string() {
+            Ok(())
+        } else {
+            came(&format!("{} {}", reply.status, shortened(&reply.body)))
+        };
     }
     let (subject, rest, header) = match subject {
         "header" => {
@@ -147,42 +194,84 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
     let (word, wanted) = rest.split_once(' ').unwrap_or((rest, ""));
     if word == "absent" {
         let (parent, name) = subject.rsplit_once('.').expect("a member");
-        let parents = reply.at(parent).or_else(|failure| came(&failure).map(|()| Vec::new()))?;
-        return parents.into_iter().find_map(|parent| parent.get(name)).map_or(Ok(()), |value| came(value));
+        let parents = reply
+            .at(parent)
+            .or_else(|failure| came(&failure).map(|()| Vec::new()))?;
+        return parents
+            .into_iter()
+            .find_map(|parent| parent.get(name))
+            .map_or(Ok(()), |value| came(value));
     }
     let values = match &header {
         Some(value) => vec![value],
-        None => reply.at(subject).or_else(|failure| came(&failure).map(|()| Vec::new()))?,
+        None => reply
+            .at(subject)
+            .or_else(|failure| came(&failure).map(|()| Vec::new()))?,
     };
-    let json = || serde_json::from_str::<Value>(wanted).unwrap_or_else(|error| panic!("{line}: {error}"));
+    let json =
+        || serde_json::from_str::<Value>(wanted).unwrap_or_else(|error| panic!("{line}: {error}"));
     let names = || wanted.split(", ");
     // A check of single values, or one of them all.
     let holds: Box<dyn Fn(&Value) -> bool> = match word {
         "=" => Box::new(move |value| is_same(value, &json())),
-        "in" => Box::new(move |value| json().as_array().expect("a list").iter().any(|other| is_same(value, other))),
-        "outside" => Box::new(move |value| !json().as_array().expect("a list").iter().any(|other| is_same(value, other))),
+        "in" => Box::new(move |value| {
+            json()
+                .as_array()
+                .expect("a list")
+                .iter()
+                .any(|other| is_same(value, other))
+        }),
+        "outside" => Box::new(move |value| {
+            !json()
+                .as_array()
+                .expect("a list")
+                .iter()
+                .any(|other| is_same(value, other))
+        }),
         ":" => Box::new(move |value| is_of(value, wanted)),
         "matches" => {
             let pattern = Regex::new(wanted).unwrap();
             Box::new(move |value| pattern.is_match(&text(value)))
         }
         "has" => Box::new(move |value| names().all(|name| value.get(name).is_some())),
-        "lacks" => Box::new(move |value| value.is_object() && names().all(|name| value.get(name).is_none())),
+        "lacks" => Box::new(move |value| {
+            value.is_object() && names().all(|name| value.get(name).is_none())
+        }),
         "count" => {
             let wanted: usize = wanted.parse().expect("a number");
-            Box::new(move |value| value.as_array().map(Vec::len).or(value.as_object().map(serde_json::Map::len)) == Some(wanted))
+            Box::new(move |value| {
+                value
+                    .as_array()
+                    .map(Vec::len)
+                    .or(value.as_object().map(serde_json::Map::len))
+                    == Some(wanted)
+            })
         }
         "explains" => {
-            let (name, reasons) = wanted.split_once(" by ").expect("a member and what explains it");
+            let (name, reasons) = wanted
+                .split_once(" by ")
+                .expect("a member and what explains it");
             if values.iter().all(|value| !value[name].is_null()) {
                 return came(&format!("no {name} is null: the check proves nothing"));
             }
-            let is_explained = |value: &Value, reasons: &str| reasons.split(", ").any(|reason| value.get(reason).is_some_and(|reason| is_of(reason, "string")));
-            Box::new(move |value| value.get(name).is_some_and(|member| !member.is_null()) || is_explained(value, reasons))
+            let is_explained = |value: &Value, reasons: &str| {
+                reasons.split(", ").any(|reason| {
+                    value
+                        .get(reason)
+                        .is_some_and(|reason| is_of(reason, "string"))
+                })
+            };
+            Box::new(move |value| {
+                value.get(name).is_some_and(|member| !member.is_null())
+                    || is_explained(value, reasons)
+            })
         }
         _ => panic!("{line}: there is no check `{word}`"),
     };
-    values.into_iter().find(|value| !holds(value)).map_or(Ok(()), |value| came(&shortened(value)))
+    values
+        .into_iter()
+        .find(|value| !holds(value))
+        .map_or(Ok(()), |value| came(&shortened(value)))
 }
 
 /// Each kind of check once with an answer that it lets pass, and with those that it does not.
@@ -194,8 +283,15 @@ fn every_kind_of_check_can_fail() {
         "items": [{"k": "p.a b", "v": 1, "why": null}, {"k": "q", "v": null, "why": "suppressed"}, {"k": "r", "v": null, "why": null}],
         "maps": {"m": {"v": 1}, "n": {"v": 2}},
     });
-    let headers = HeaderMap::from_iter([(axum::http::header::CONTENT_TYPE, "application/json".parse().unwrap())]);
-    let reply = Reply { status: 200, headers, body };
+    let headers = HeaderMap::from_iter([(
+        axum::http::header::CONTENT_TYPE,
+        "application/json".parse().unwrap(),
+    )]);
+    let reply = Reply {
+        status: 200,
+        headers,
+        body,
+    };
     let pass = [
         "status 200",
         "header content-type = \"application/json\"",
@@ -274,7 +370,13 @@ fn every_kind_of_check_can_fail() {
     for line in pass {
         assert_eq!(check(&reply, line), Ok(()));
     }
-    let passed: Vec<&str> = fail.into_iter().filter(|line| check(&reply, line).is_ok()).collect();
+    let passed: Vec<&str> = fail
+        .into_iter()
+        .filter(|line| check(&reply, line).is_ok())
+        .collect();
     assert_eq!(passed, Vec::<&str>::new(), "these pass and should not");
-    assert_eq!(check(&reply, "a.name = \"y\""), Err("expected: a.name = \"y\"\n    came:     \"x\"".to_owned()));
+    assert_eq!(
+        check(&reply, "a.name = \"y\""),
+        Err("expected: a.name = \"y\"\n    came:     \"x\"".to_owned())
+    );
 }

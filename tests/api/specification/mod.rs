@@ -1,4 +1,5 @@
-//! `docs/SPECIFICATION.md`: the interface specification, statement by statement, asked of a server on the fixtures' release.
+//! `docs/SPECIFICATION.md`: the interface specification, statement by statement, asked of a server
+//! on the fixtures' release.
 
 mod checks;
 mod named;
@@ -25,13 +26,24 @@ impl Desk {
     /// A key with some scopes and a plan.
     fn key(&self, scopes: &[Scope], plan: &str) -> String {
         let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
-        let new = NewKey { name: "specification".to_owned(), scopes: scopes.to_vec(), plan: plan.to_owned(), expires_at: None };
-        Keys::open(&self.served.home).create(new, &plans, jiff::Timestamp::now()).unwrap().key
+        let new = NewKey {
+            name: "specification".to_owned(),
+            scopes: scopes.to_vec(),
+            plan: plan.to_owned(),
+            expires_at: None,
+        };
+        Keys::open(&self.served.home)
+            .create(new, &plans, jiff::Timestamp::now())
+            .unwrap()
+            .key
     }
 
-    /// A header's value, in which `{key}` is a key of all scopes and `{key:geo}` one of that scope alone.
+    /// A header's value, in which `{key}` is a key of all scopes and `{key:geo}` one of that scope
+    /// alone.
     fn header_value(&self, text: &str) -> String {
-        let Some((before, rest)) = text.split_once("{key") else { return text.to_owned() };
+        let Some((before, rest)) = text.split_once("{key") else {
+            return text.to_owned();
+        };
         let (scope, after) = rest.split_once('}').expect("a closed placeholder");
         let key = match scope.strip_prefix(':') {
             None => self.served.key.clone(),
@@ -40,15 +52,24 @@ impl Desk {
         format!("{before}{key}{after}")
     }
 
-    /// Sends a request as the specification says: the geographic and financials APIs get `X-API-Key`, the others a Bearer token.
+    /// Sends a request as the specification says: the geographic and financials APIs get
+    /// `X-API-Key`, the others a Bearer token.
     async fn ask(&self, asked: &Asked) -> Reply {
-        let mut request = Request::builder().method(asked.method.as_str()).uri(&asked.path);
-        let names_a_key = asked.headers.iter().any(|(name, _)| ["x-api-key", "authorization"].contains(&name.to_lowercase().as_str()));
-        let takes_x_api_key = ["/v1/geo-demographics/", "/v1/sec/"].iter().any(|start| asked.path.starts_with(start));
+        let mut request = Request::builder()
+            .method(asked.method.as_str())
+            .uri(&asked.path);
+        let names_a_key = asked.headers.iter().any(|(name, _)| {
+            ["x-api-key", "authorization"].contains(&name.to_lowercase().as_str())
+        });
+        let takes_x_api_key = ["/v1/geo-demographics/", "/v1/sec/"]
+            .iter()
+            .any(|start| asked.path.starts_with(start));
         request = match (names_a_key, takes_x_api_key) {
             (true, _) => request,
             (false, true) => request.header("X-API-Key", &self.served.key),
-            (false, false) => request.header("Authorization", format!("Bearer {}", self.served.key)),
+            (false, false) => {
+                request.header("Authorization", format!("Bearer {}", self.served.key))
+            }
         };
         for (name, value) in asked.headers.iter().filter(|(_, value)| value != "none") {
             request = request.header(name, self.header_value(value));
@@ -57,8 +78,20 @@ impl Desk {
             request = request.header("Content-Type", "application/json");
         }
         let body = asked.body.clone().map_or_else(Body::empty, Body::from);
-        let answer = read(self.served.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await;
-        Reply { status: answer.status.as_u16(), body: serde_json::from_slice(&answer.bytes).unwrap_or(Value::Null), headers: answer.headers }
+        let answer = read(
+            self.served
+                .router
+                .clone()
+                .oneshot(request.body(body).unwrap())
+                .await
+                .unwrap(),
+        )
+        .await;
+        Reply {
+            status: answer.status.as_u16(),
+            body: serde_json::from_slice(&answer.bytes).unwrap_or(Value::Null),
+            headers: answer.headers,
+        }
     }
 
     async fn get(&self, path: &str) -> Reply {
@@ -66,7 +99,11 @@ impl Desk {
     }
 
     async fn post(&self, path: &str, body: &Value) -> Reply {
-        let asked = Asked { method: "POST".to_owned(), body: Some(body.to_string()), ..Asked::get(path) };
+        let asked = Asked {
+            method: "POST".to_owned(),
+            body: Some(body.to_string()),
+            ..Asked::get(path)
+        };
         self.ask(&asked).await
     }
 
@@ -81,13 +118,29 @@ impl Desk {
                     continue;
                 }
                 Step::NotJudged(_) => continue,
-                Step::Check(line) => check(reply.as_ref().expect("the page was read: a request comes first"), line),
-                Step::Bytes { file, text } => page::has_bytes(&project("fixtures").join(file), text),
-                Step::Test(name) => Box::pin(named::run(name, self)).await.map_err(|failure| format!("test {name}: {failure}")),
+                Step::Check(line) => check(
+                    reply
+                        .as_ref()
+                        .expect("the page was read: a request comes first"),
+                    line,
+                ),
+                Step::Bytes { file, text } => {
+                    page::has_bytes(&project("fixtures").join(file), text)
+                }
+                Step::Test(name) => Box::pin(named::run(name, self))
+                    .await
+                    .map_err(|failure| format!("test {name}: {failure}")),
             };
             if let Err(failure) = result {
-                let asked = if matches!(step, Step::Check(_)) { format!("{asked}\n    ") } else { String::new() };
-                failures.push(format!("{} {}\n    {asked}{failure}", statement.number, statement.text));
+                let asked = if matches!(step, Step::Check(_)) {
+                    format!("{asked}\n    ")
+                } else {
+                    String::new()
+                };
+                failures.push(format!(
+                    "{} {}\n    {asked}{failure}",
+                    statement.number, statement.text
+                ));
             }
         }
         failures
@@ -97,14 +150,19 @@ impl Desk {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_is_met() {
     let statements = page::read();
-    let desk = Desk { served: Served::new().await };
+    let desk = Desk {
+        served: Served::new().await,
+    };
     let (mut failures, mut failed) = (Vec::new(), Vec::new());
     for statement in &statements {
         let found = desk.failures(statement).await;
         failed.extend((!found.is_empty()).then_some(statement.number.as_str()));
         failures.extend(found);
     }
-    let open = statements.iter().filter(|statement| statement.is_not_judged()).count();
+    let open = statements
+        .iter()
+        .filter(|statement| statement.is_not_judged())
+        .count();
     let met = statements.len() - failed.len() - open;
     assert!(
         failures.is_empty(),

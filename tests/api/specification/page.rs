@@ -1,4 +1,5 @@
-//! Reads `docs/SPECIFICATION.md`: statements as headings, and below each what is asked and what the answer must be.
+//! Reads `docs/SPECIFICATION.md`: statements as headings, and below each what is asked and what the
+//! answer must be.
 
 use std::fmt;
 use std::io::Read;
@@ -17,7 +18,9 @@ pub struct Statement {
 
 impl Statement {
     pub fn is_not_judged(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, Step::NotJudged(reason) if !reason.is_empty()))
+        self.steps
+            .iter()
+            .all(|step| matches!(step, Step::NotJudged(reason) if !reason.is_empty()))
     }
 
     /// Why a statement cannot be asked as it is written.
@@ -30,8 +33,12 @@ impl Statement {
                 _ => {}
             }
         }
-        let asks = self.steps.iter().any(|step| matches!(step, Step::Check(_) | Step::Test(_)));
-        (!asks && (!self.is_not_judged() || self.steps.is_empty())).then_some("nothing is checked, and no reason is given")
+        let asks = self
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Check(_) | Step::Test(_)));
+        (!asks && (!self.is_not_judged() || self.steps.is_empty()))
+            .then_some("nothing is checked, and no reason is given")
     }
 }
 
@@ -59,25 +66,44 @@ pub struct Asked {
 
 impl Asked {
     pub fn get(path: &str) -> Self {
-        Self { method: "GET".to_owned(), path: path.to_owned(), headers: Vec::new(), body: None }
+        Self {
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: None,
+        }
     }
 }
 
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
-        self.headers.iter().try_for_each(|(name, value)| write!(f, ", {name}: {value}"))?;
+        self.headers
+            .iter()
+            .try_for_each(|(name, value)| write!(f, ", {name}: {value}"))?;
         self.body.iter().try_for_each(|body| write!(f, ", {body}"))
     }
 }
 
 pub fn read() -> Vec<Statement> {
     let statements = statements(&std::fs::read_to_string(project(PAGE)).unwrap());
-    let faults: Vec<String> = statements.iter().filter_map(|statement| Some(format!("{}: {}", statement.number, statement.fault()?))).collect();
+    let faults: Vec<String> = statements
+        .iter()
+        .filter_map(|statement| Some(format!("{}: {}", statement.number, statement.fault()?)))
+        .collect();
     assert_eq!(faults, Vec::<String>::new(), "{PAGE}");
-    let part = |statement: &Statement| statement.number.split('.').map(|number| number.parse::<u32>().unwrap()).collect::<Vec<_>>();
+    let part = |statement: &Statement| {
+        statement
+            .number
+            .split('.')
+            .map(|number| number.parse::<u32>().unwrap())
+            .collect::<Vec<_>>()
+    };
     let numbers: Vec<Vec<u32>> = statements.iter().map(part).collect();
-    assert!(numbers.is_sorted_by(|before, after| before < after), "{PAGE}: the numbers are not in order");
+    assert!(
+        numbers.is_sorted_by(|before, after| before < after),
+        "{PAGE}: the numbers are not in order"
+    );
     statements
 }
 
@@ -89,10 +115,17 @@ fn statements(page: &str) -> Vec<Statement> {
         match line.strip_prefix("#### ") {
             Some(heading) if !is_block => {
                 let (number, text) = heading.split_once(' ').expect("a number and a text");
-                statements.push(Statement { number: number.to_owned(), text: text.to_owned(), steps: Vec::new() });
+                statements.push(Statement {
+                    number: number.to_owned(),
+                    text: text.to_owned(),
+                    steps: Vec::new(),
+                });
             }
             _ if line.starts_with("```") => is_block = line == "```http",
-            _ if is_block && !line.is_empty() => add(&mut statements.last_mut().expect("a heading comes first").steps, line),
+            _ if is_block && !line.is_empty() => add(
+                &mut statements.last_mut().expect("a heading comes first").steps,
+                line,
+            ),
             _ => {}
         }
     }
@@ -102,7 +135,10 @@ fn statements(page: &str) -> Vec<Statement> {
 fn add(steps: &mut Vec<Step>, line: &str) {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match (word, steps.last_mut()) {
-        ("GET" | "POST" | "DELETE" | "TRACE", _) => steps.push(Step::Ask(Asked { method: word.to_owned(), ..Asked::get(rest) })),
+        ("GET" | "POST" | "DELETE" | "TRACE", _) => steps.push(Step::Ask(Asked {
+            method: word.to_owned(),
+            ..Asked::get(rest)
+        })),
         (">", Some(Step::Ask(asked))) => {
             let (name, value) = rest.split_once(": ").expect("a header's name and value");
             asked.headers.push((name.to_owned(), value.to_owned()));
@@ -110,7 +146,10 @@ fn add(steps: &mut Vec<Step>, line: &str) {
         (_, Some(Step::Ask(asked))) if line.starts_with('{') => asked.body = Some(line.to_owned()),
         ("fixture", _) => {
             let (file, text) = rest.split_once(" has ").expect("a file and a text");
-            steps.push(Step::Bytes { file: file.to_owned(), text: text.to_owned() });
+            steps.push(Step::Bytes {
+                file: file.to_owned(),
+                text: text.to_owned(),
+            });
         }
         ("test", _) => steps.push(Step::Test(rest.to_owned())),
         _ => match line.strip_prefix("not judged: ") {
@@ -133,23 +172,49 @@ pub fn has_bytes(file: &Path, text: &str) -> Result<(), String> {
         contents.clear();
         for index in 0..archive.len() {
             let mut content = Vec::new();
-            archive.by_index(index).unwrap().read_to_end(&mut content).unwrap();
+            archive
+                .by_index(index)
+                .unwrap()
+                .read_to_end(&mut content)
+                .unwrap();
             contents.push(content);
         }
     }
-    let is_there = contents.iter().any(|content| memchr::memmem::find(content, text.as_bytes()).is_some());
-    if is_there { Ok(()) } else { Err(format!("{} does not have {text}", file.display())) }
+    let is_there = contents
+        .iter()
+        .any(|content| memchr::memmem::find(content, text.as_bytes()).is_some());
+    if is_there {
+        Ok(())
+    } else {
+        Err(format!("{} does not have {text}", file.display()))
+    }
 }
 
 #[test]
 fn statement_without_a_check_or_a_reason_is_a_fault() {
     let page = "#### 1.1 One\n\n```http\nGET /v1/a\n> Accept: text/html\nstatus 200\n```\n\n#### 1.2 Two\n\ntext\n\n#### 1.3 Three\n\n```http\nnot judged: why\n```\n\n\
                 #### 1.4 Four\n\n```http\nGET /v1/a\n```\n\n#### 1.5 Five\n\n```http\nstatus 200\n```\n\n#### 1.6 Six\n\n```http\ntest name\n```\n\n#### 1.7 Seven\n\n```http\nnot judged: \n```\n";
-    let found: Vec<(String, Option<&str>)> = statements(page).iter().map(|statement| (statement.number.clone(), statement.fault())).collect();
+    let found: Vec<(String, Option<&str>)> = statements(page)
+        .iter()
+        .map(|statement| (statement.number.clone(), statement.fault()))
+        .collect();
     let nothing = Some("nothing is checked, and no reason is given");
-    let expected =
-        [("1.1", None), ("1.2", nothing), ("1.3", None), ("1.4", nothing), ("1.5", Some("a check comes before its request")), ("1.6", None), ("1.7", nothing)];
-    assert_eq!(found.iter().map(|(number, fault)| (number.as_str(), *fault)).collect::<Vec<_>>(), expected);
+    let expected = [
+        ("1.1", None),
+        ("1.2", nothing),
+        ("1.3", None),
+        ("1.4", nothing),
+        ("1.5", Some("a check comes before its request")),
+        ("1.6", None),
+        ("1.7", nothing),
+    ];
+    assert_eq!(
+        found
+            .iter()
+            .map(|(number, fault)| (number.as_str(), *fault))
+            .collect::<Vec<_>>(),
+        expected
+    );
 }
 
 #[test]
@@ -157,6 +222,13 @@ fn text_that_a_fixture_lacks_is_reported() {
     let file = |name: &str| project("fixtures/sec/financials/basic").join(name);
     let archive = file("source/www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip");
     assert_eq!(has_bytes(&archive, "\"val\":36537000000"), Ok(()));
-    assert!(has_bytes(&archive, "\"val\":36537000001").unwrap_err().ends_with("does not have \"val\":36537000001"));
-    assert!(has_bytes(&file("CASE.md"), "no such text").is_err() && has_bytes(&file("no_such_file"), "").is_err());
+    assert!(
+        has_bytes(&archive, "\"val\":36537000001")
+            .unwrap_err()
+            .ends_with("does not have \"val\":36537000001")
+    );
+    assert!(
+        has_bytes(&file("CASE.md"), "no such text").is_err()
+            && has_bytes(&file("no_such_file"), "").is_err()
+    );
 }

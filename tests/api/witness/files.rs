@@ -1,4 +1,5 @@
-//! The publishers' files: as they were, replaced, gone, too large, and at addresses that are no publisher's.
+//! The publishers' files: as they were, replaced, gone, too large, and at addresses that are no
+//! publisher's.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,74 +20,172 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
     // A mirror of its own: what the server was made from stays.
     let publisher = Place::new();
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    let auditor = Auditor { records: 16, mirror: Some(publisher.mirror().display().to_string()), ..Auditor::of(&liar) };
+    let auditor = Auditor {
+        records: 16,
+        mirror: Some(publisher.mirror().display().to_string()),
+        ..Auditor::of(&liar)
+    };
     let report = auditor.look().await.unwrap();
     fine(&report);
-    let same: Vec<&FileReport> = report.files.iter().filter(|file| file.outcome == FileOutcome::Match).collect();
+    let same: Vec<&FileReport> = report
+        .files
+        .iter()
+        .filter(|file| file.outcome == FileOutcome::Match)
+        .collect();
     assert!(same.len() > 5, "{report:#?}");
-    let others: Vec<&FileReport> = report.files.iter().filter(|file| file.outcome != FileOutcome::Match).collect();
-    assert!(others.iter().all(|file| file.outcome == FileOutcome::NotAsked && file.url.starts_with("sftp://")), "{others:#?}");
-    assert!(!auditor.home.path().join("snapshots").exists(), "nothing is kept");
+    let others: Vec<&FileReport> = report
+        .files
+        .iter()
+        .filter(|file| file.outcome != FileOutcome::Match)
+        .collect();
+    assert!(
+        others
+            .iter()
+            .all(|file| file.outcome == FileOutcome::NotAsked && file.url.starts_with("sftp://")),
+        "{others:#?}"
+    );
+    assert!(
+        !auditor.home.path().join("snapshots").exists(),
+        "nothing is kept"
+    );
 
-    let path = |file: &FileReport| -> PathBuf { publisher.mirror().join(mirror_path(&file.url).unwrap()) };
+    let path =
+        |file: &FileReport| -> PathBuf { publisher.mirror().join(mirror_path(&file.url).unwrap()) };
     let change = |file: &FileReport, at: SystemTime| {
         let text = [&std::fs::read(path(file)).unwrap()[..], b"\n"].concat();
         std::fs::write(path(file), text).unwrap();
-        File::options().write(true).open(path(file)).unwrap().set_modified(at).unwrap();
+        File::options()
+            .write(true)
+            .open(path(file))
+            .unwrap()
+            .set_modified(at)
+            .unwrap();
     };
-    let text: Vec<&FileReport> =
-        same.iter().copied().filter(|file| file.url.ends_with(".csv") || file.url.ends_with(".dat") || file.url.ends_with(".txt")).collect();
-    let [replaced, gone, page, ..] = text[..] else { panic!("{text:#?}") };
+    let text: Vec<&FileReport> = same
+        .iter()
+        .copied()
+        .filter(|file| {
+            file.url.ends_with(".csv") || file.url.ends_with(".dat") || file.url.ends_with(".txt")
+        })
+        .collect();
+    let [replaced, gone, page, ..] = text[..] else {
+        panic!("{text:#?}")
+    };
     change(replaced, SystemTime::now() + HOUR);
     std::fs::remove_file(path(gone)).unwrap();
-    std::fs::write(path(page), "<!DOCTYPE html><html><body>We moved</body></html>").unwrap();
+    std::fs::write(
+        path(page),
+        "<!DOCTYPE html><html><body>We moved</body></html>",
+    )
+    .unwrap();
     let report = auditor.look().await.unwrap();
     fine(&report);
-    let of: BTreeMap<&str, &FileReport> = report.files.iter().map(|file| (file.url.as_str(), file)).collect();
+    let of: BTreeMap<&str, &FileReport> = report
+        .files
+        .iter()
+        .map(|file| (file.url.as_str(), file))
+        .collect();
     assert_eq!(of[replaced.url.as_str()].outcome, FileOutcome::Replaced);
-    assert!(of[replaced.url.as_str()].detail.as_ref().unwrap().starts_with("the publisher has replaced the file since (retrieved on 20"));
+    assert!(
+        of[replaced.url.as_str()]
+            .detail
+            .as_ref()
+            .unwrap()
+            .starts_with("the publisher has replaced the file since (retrieved on 20")
+    );
     assert_eq!(of[gone.url.as_str()].outcome, FileOutcome::Gone);
     // A page that stands in for a file says nothing about the file.
     assert_eq!(of[page.url.as_str()].outcome, FileOutcome::Unreachable);
-    assert!(of[page.url.as_str()].detail.as_ref().unwrap().contains("web page"));
+    assert!(
+        of[page.url.as_str()]
+            .detail
+            .as_ref()
+            .unwrap()
+            .contains("web page")
+    );
 
     // The publisher says that the file has been this one all the time.
     change(replaced, SystemTime::now() - 24 * 365 * HOUR);
     let report = auditor.look().await.unwrap();
-    wrong(&report, &format!("{}: the publisher has other bytes, dated 20", replaced.url));
-    assert!(report.problems[0].contains("before the server says that it fetched its own"), "{report:#?}");
+    wrong(
+        &report,
+        &format!("{}: the publisher has other bytes, dated 20", replaced.url),
+    );
+    assert!(
+        report.problems[0].contains("before the server says that it fetched its own"),
+        "{report:#?}"
+    );
 
     let mut settings = auditor.settings();
     settings.publisher_bytes = 1_000;
     let report = witness(&settings).await.unwrap();
-    assert!(report.files.iter().any(|file| file.outcome == FileOutcome::TooLarge), "{report:#?}");
+    assert!(
+        report
+            .files
+            .iter()
+            .any(|file| file.outcome == FileOutcome::TooLarge),
+        "{report:#?}"
+    );
 }
 
-/// A server could have a copy of its own confirm what it says, or have an auditor ask machines of a network that it cannot reach.
+/// A server could have a copy of its own confirm what it says, or have an auditor ask machines of a
+/// network that it cannot reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_is_no_publishers_is_not_asked() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    liar.changes("/v1/provenance/", |text| text.replace(r#""url":"https://"#, r#""url":"https://127.0.0.1:1/"#));
+    liar.changes("/v1/provenance/", |text| {
+        text.replace(r#""url":"https://"#, r#""url":"https://127.0.0.1:1/"#)
+    });
     let publisher = Place::new();
-    let auditor = Auditor { mirror: Some(publisher.mirror().display().to_string()), ..Auditor::of(&liar) };
+    let auditor = Auditor {
+        mirror: Some(publisher.mirror().display().to_string()),
+        ..Auditor::of(&liar)
+    };
     let report = auditor.look().await.unwrap();
-    assert!(!report.files.is_empty() && report.files.iter().all(|file| file.outcome == FileOutcome::NotAsked), "{report:#?}");
+    assert!(
+        !report.files.is_empty()
+            && report
+                .files
+                .iter()
+                .all(|file| file.outcome == FileOutcome::NotAsked),
+        "{report:#?}"
+    );
     unchecked(&report);
 }
 
 /// Nothing is wrong, and no publisher was heard.
 fn unchecked(report: &WitnessReport) {
-    assert_eq!((report.outcome, report.problems.len()), (Outcome::NotPossible, 0), "{report:#?}");
-    assert!(report.notes.iter().any(|note| note.starts_with("the publishers' files were not checked")), "{report:#?}");
+    assert_eq!(
+        (report.outcome, report.problems.len()),
+        (Outcome::NotPossible, 0),
+        "{report:#?}"
+    );
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("the publishers' files were not checked")),
+        "{report:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_which_none_could_be_compared_are_told_as_not_checked() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let nobody = tempfile::tempdir().unwrap();
-    let auditor = Auditor { records: 16, mirror: Some(nobody.path().display().to_string()), ..Auditor::of(&liar) };
+    let auditor = Auditor {
+        records: 16,
+        mirror: Some(nobody.path().display().to_string()),
+        ..Auditor::of(&liar)
+    };
     let report = auditor.look().await.unwrap();
-    assert!(report.files.iter().any(|file| file.outcome == FileOutcome::Gone), "{report:#?}");
+    assert!(
+        report
+            .files
+            .iter()
+            .any(|file| file.outcome == FileOutcome::Gone),
+        "{report:#?}"
+    );
     unchecked(&report);
     let mut settings = auditor.settings();
     settings.publisher_bytes = 0;

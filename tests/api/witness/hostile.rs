@@ -1,4 +1,5 @@
-//! Servers that send nonsense, or without end: each is told in time, and none stops the program with a defect.
+//! Servers that send nonsense, or without end: each is told in time, and none stops the program
+//! with a defect.
 
 use std::time::{Duration, Instant};
 
@@ -13,22 +14,51 @@ use pubdata_testing::publisher::{Publisher, Reply};
 async fn nonsense_in_place_of_a_log_is_told_by_name() {
     let note = |text: &str| Reply::body(200, text.to_owned());
     for (reply, told) in [
-        (Reply::body(200, "x".repeat(1_000)).endless(), "/v1/log/checkpoint: the answer has more than 16384 bytes"),
-        (Reply::body(200, vec![0xff; 40]), "/v1/log/checkpoint is no text"),
-        (note("nonsense"), "shows no key that its log is verified with"),
-        (Reply::status(500), "/v1/log/checkpoint answered with status 500"),
+        (
+            Reply::body(200, "x".repeat(1_000)).endless(),
+            "/v1/log/checkpoint: the answer has more than 16384 bytes",
+        ),
+        (
+            Reply::body(200, vec![0xff; 40]),
+            "/v1/log/checkpoint is no text",
+        ),
+        (
+            note("nonsense"),
+            "shows no key that its log is verified with",
+        ),
+        (
+            Reply::status(500),
+            "/v1/log/checkpoint answered with status 500",
+        ),
         (Reply::status(503), "the server answered 503"),
-        (Reply::status(302).header("Location", "https://elsewhere.example.org/"), "which is not followed"),
+        (
+            Reply::status(302).header("Location", "https://elsewhere.example.org/"),
+            "which is not followed",
+        ),
     ] {
         let publisher = Publisher::start().await;
         publisher.route("/v1/log/checkpoint", vec![reply]);
         let error = Auditor::at(&publisher.base_url()).look().await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Fetch && error.to_string().contains(told), "{told}: {error}");
-        assert!(error.way_out().is_some() && !error.to_string().contains('\u{1b}'), "{error}");
-        assert!(publisher.all_requests().iter().all(|request| request.header("x-api-key").is_empty()));
+        assert!(
+            error.kind() == ErrorKind::Fetch && error.to_string().contains(told),
+            "{told}: {error}"
+        );
+        assert!(
+            error.way_out().is_some() && !error.to_string().contains('\u{1b}'),
+            "{error}"
+        );
+        assert!(
+            publisher
+                .all_requests()
+                .iter()
+                .all(|request| request.header("x-api-key").is_empty())
+        );
     }
     let nobody = Auditor::at("http://127.0.0.1:1").look().await.unwrap_err();
-    assert!(nobody.kind() == ErrorKind::Fetch && nobody.to_string().contains("no answer"), "{nobody}");
+    assert!(
+        nobody.kind() == ErrorKind::Fetch && nobody.to_string().contains("no answer"),
+        "{nobody}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,27 +67,46 @@ async fn an_address_that_is_none_or_not_encrypted_is_refused_before_anything_is_
         ("data.example.org", "is no address"),
         ("http://data.example.org", "is not encrypted"),
         ("ftp://data.example.org", "is not encrypted"),
-        ("https://me:secret@data.example.org", "has more than a host and a path"),
-        ("https://data.example.org/?key=secret", "has more than a host and a path"),
+        (
+            "https://me:secret@data.example.org",
+            "has more than a host and a path",
+        ),
+        (
+            "https://data.example.org/?key=secret",
+            "has more than a host and a path",
+        ),
     ] {
         let error = Auditor::at(url).look().await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Config && error.to_string().contains(told) && !error.to_string().contains("secret"), "{url}: {error}");
+        assert!(
+            error.kind() == ErrorKind::Config
+                && error.to_string().contains(told)
+                && !error.to_string().contains("secret"),
+            "{url}: {error}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_drips_is_left_in_time() {
     let publisher = Publisher::start().await;
-    publisher.route("/v1/log/checkpoint", vec![Reply::body(200, "x".repeat(20)).dripping()]);
+    publisher.route(
+        "/v1/log/checkpoint",
+        vec![Reply::body(200, "x".repeat(20)).dripping()],
+    );
     let auditor = Auditor::at(&publisher.base_url());
     let mut settings = auditor.settings();
     settings.fetch.total_timeout = Duration::from_millis(300);
     let begun = Instant::now();
     let error = witness(&settings).await.unwrap_err();
-    assert!(error.to_string().contains("gave up after 2 tries") && begun.elapsed() < Duration::from_secs(20), "{error}");
+    assert!(
+        error.to_string().contains("gave up after 2 tries")
+            && begun.elapsed() < Duration::from_secs(20),
+        "{error}"
+    );
 }
 
-/// Whatever stands in an answer is held against the log or told, and nothing of it reaches a terminal as it is.
+/// Whatever stands in an answer is held against the log or told, and nothing of it reaches a
+/// terminal as it is.
 #[tokio::test(flavor = "multi_thread")]
 async fn nonsense_in_place_of_any_answer_ends_in_a_word() {
     const NONSENSE: [&str; 9] = [
@@ -72,20 +121,44 @@ async fn nonsense_in_place_of_any_answer_ends_in_a_word() {
         "record_id\r\n\u{1b}[2J\r\n",
     ];
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    let auditor = Auditor { records: 2, ..Auditor::of(&liar) };
+    let auditor = Auditor {
+        records: 2,
+        ..Auditor::of(&liar)
+    };
     let deep = "[".repeat(100_000);
-    for below in ["/v1/receipts/", "/v1/provenance/", "/v1/releases/current", "/v1/releases/r"] {
-        for nonsense in NONSENSE.into_iter().map(str::to_owned).chain([deep.clone()]) {
+    for below in [
+        "/v1/receipts/",
+        "/v1/provenance/",
+        "/v1/releases/current",
+        "/v1/releases/r",
+    ] {
+        for nonsense in NONSENSE
+            .into_iter()
+            .map(str::to_owned)
+            .chain([deep.clone()])
+        {
             let sent = nonsense.clone();
-            liar.lies(move |path, status, bytes| if path.starts_with(below) { (200, sent.clone().into_bytes()) } else { (status, bytes) });
+            liar.lies(move |path, status, bytes| {
+                if path.starts_with(below) {
+                    (200, sent.clone().into_bytes())
+                } else {
+                    (status, bytes)
+                }
+            });
             let what = format!("{below} {}", &nonsense[..nonsense.len().min(60)]);
             match auditor.look().await {
                 Ok(report) => {
                     assert!(report.outcome != Outcome::Match, "{what}: {report:#?}");
                     let said = [&report.problems[..], &report.notes].concat();
-                    assert!(!said.is_empty() && !said.iter().any(|text| text.contains('\u{1b}')), "{what}: {said:?}");
+                    assert!(
+                        !said.is_empty() && !said.iter().any(|text| text.contains('\u{1b}')),
+                        "{what}: {said:?}"
+                    );
                 }
-                Err(error) => assert!(error.kind() == ErrorKind::Fetch && !error.to_string().contains('\u{1b}'), "{what}: {error}"),
+                Err(error) => assert!(
+                    error.kind() == ErrorKind::Fetch && !error.to_string().contains('\u{1b}'),
+                    "{what}: {error}"
+                ),
             }
         }
     }
@@ -94,8 +167,29 @@ async fn nonsense_in_place_of_any_answer_ends_in_a_word() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stops_answering_is_not_asked_for_every_record() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    liar.lies(|path, status, bytes| if path.contains("format=csv") || path.starts_with("/v1/receipts/") { (503, Vec::new()) } else { (status, bytes) });
-    let report = Auditor { records: 1_000, ..Auditor::of(&liar) }.look().await.unwrap();
-    assert_eq!((report.outcome, report.records.len()), (Outcome::NotPossible, 0), "{report:#?}");
-    assert!(report.notes.contains(&"the server stopped answering: no further record was drawn".to_owned()), "{report:#?}");
+    liar.lies(|path, status, bytes| {
+        if path.contains("format=csv") || path.starts_with("/v1/receipts/") {
+            (503, Vec::new())
+        } else {
+            (status, bytes)
+        }
+    });
+    let report = Auditor {
+        records: 1_000,
+        ..Auditor::of(&liar)
+    }
+    .look()
+    .await
+    .unwrap();
+    assert_eq!(
+        (report.outcome, report.records.len()),
+        (Outcome::NotPossible, 0),
+        "{report:#?}"
+    );
+    assert!(
+        report
+            .notes
+            .contains(&"the server stopped answering: no further record was drawn".to_owned()),
+        "{report:#?}"
+    );
 }

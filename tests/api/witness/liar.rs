@@ -37,11 +37,16 @@ impl Drop for Liar {
 impl Liar {
     /// One that does not lie yet.
     pub async fn new(served: Served) -> Self {
-        let state = Arc::new(Mutex::new(State { served, asks: Box::new(str::to_owned), lie: Arc::new(|_, status, bytes| (status, bytes)) }));
+        let state = Arc::new(Mutex::new(State {
+            served,
+            asks: Box::new(str::to_owned),
+            lie: Arc::new(|_, status, bytes| (status, bytes)),
+        }));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let answering = Arc::clone(&state);
-        let router = Router::new().fallback(move |request: Request| answer(Arc::clone(&answering), request));
+        let router =
+            Router::new().fallback(move |request: Request| answer(Arc::clone(&answering), request));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { url, state, server }
     }
@@ -68,10 +73,21 @@ impl Liar {
     }
 
     /// Changes the texts of the answers below a path.
-    pub fn changes(&self, below: &'static str, change: impl Fn(String) -> String + Send + Sync + 'static) {
+    pub fn changes(
+        &self,
+        below: &'static str,
+        change: impl Fn(String) -> String + Send + Sync + 'static,
+    ) {
         self.lies(move |path, status, bytes| {
             let is_meant = path.starts_with(below) && status == 200;
-            (status, if is_meant { change(String::from_utf8(bytes).unwrap()).into_bytes() } else { bytes })
+            (
+                status,
+                if is_meant {
+                    change(String::from_utf8(bytes).unwrap()).into_bytes()
+                } else {
+                    bytes
+                },
+            )
         });
     }
 

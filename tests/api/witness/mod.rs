@@ -1,4 +1,5 @@
-//! A server is looked at by who does not trust it: servers of the fixtures' sealed release that tell the truth, and such that lie.
+//! A server is looked at by who does not trust it: servers of the fixtures' sealed release that
+//! tell the truth, and such that lie.
 
 mod files;
 mod hostile;
@@ -35,27 +36,49 @@ struct Auditor {
 impl Auditor {
     /// Of a server, whose publishers' files are not looked at.
     fn of(liar: &Liar) -> Self {
-        Self { api_key: Some(liar.key()), ..Self::at(liar.url()) }
+        Self {
+            api_key: Some(liar.key()),
+            ..Self::at(liar.url())
+        }
     }
 
     fn at(url: &str) -> Self {
-        Self { home: tempfile::tempdir().unwrap(), url: url.to_owned(), api_key: None, key: None, records: 6, mirror: None }
+        Self {
+            home: tempfile::tempdir().unwrap(),
+            url: url.to_owned(),
+            api_key: None,
+            key: None,
+            records: 6,
+            mirror: None,
+        }
     }
 
     fn settings(&self) -> WitnessSettings {
         let short = Duration::from_millis(10);
-        let fetch =
-            FetchSettings { mirrors: self.mirror.clone().into_iter().collect(), tries: 2, first_wait: short, longest_wait: short, ..FetchSettings::default() };
+        let fetch = FetchSettings {
+            mirrors: self.mirror.clone().into_iter().collect(),
+            tries: 2,
+            first_wait: short,
+            longest_wait: short,
+            ..FetchSettings::default()
+        };
         WitnessSettings {
             home: Home::open(self.home.path()).unwrap(),
             declarations: Declarations::load(DeclarationFiles::built_in()).unwrap(),
             fetch,
             url: self.url.clone(),
             api_key: self.api_key.clone(),
-            key: self.key.as_ref().map(|key| pubdata_store::receipts::VerifierKey::parse(key).unwrap()),
+            key: self
+                .key
+                .as_ref()
+                .map(|key| pubdata_store::receipts::VerifierKey::parse(key).unwrap()),
             records: self.records,
             seed: 1,
-            publisher_bytes: if self.mirror.is_some() { 100_000_000 } else { 0 },
+            publisher_bytes: if self.mirror.is_some() {
+                100_000_000
+            } else {
+                0
+            },
         }
     }
 
@@ -69,11 +92,17 @@ impl Auditor {
         if !folder.exists() {
             return Vec::new();
         }
-        files_below(&folder).iter().map(|file| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()).collect()
+        files_below(&folder)
+            .iter()
+            .map(|file| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap())
+            .collect()
     }
 
     fn seen(&self) -> serde_json::Value {
-        let files: Vec<_> = files_below(&self.home.path().join("seen-logs")).into_iter().filter(|file| !file.to_str().unwrap().contains("evidence")).collect();
+        let files: Vec<_> = files_below(&self.home.path().join("seen-logs"))
+            .into_iter()
+            .filter(|file| !file.to_str().unwrap().contains("evidence"))
+            .collect();
         assert_eq!(files.len(), 1, "{files:?}");
         serde_json::from_slice(&std::fs::read(&files[0]).unwrap()).unwrap()
     }
@@ -82,21 +111,37 @@ impl Auditor {
 /// Asserts that all was well.
 #[track_caller]
 fn fine(report: &WitnessReport) {
-    assert_eq!((report.outcome, &report.problems), (Outcome::Match, &Vec::new()), "{report:#?}");
+    assert_eq!(
+        (report.outcome, &report.problems),
+        (Outcome::Match, &Vec::new()),
+        "{report:#?}"
+    );
 }
 
 /// Asserts that something was not, and that each problem says so.
 #[track_caller]
 fn wrong(report: &WitnessReport, told: &str) {
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
-    assert!(!report.problems.is_empty() && report.problems.iter().all(|problem| problem.contains(told)), "{report:#?}");
+    assert!(
+        !report.problems.is_empty() && report.problems.iter().all(|problem| problem.contains(told)),
+        "{report:#?}"
+    );
 }
 
 /// A night that brings another figure, sealed.
 fn night(sealed: &SealedPlace, figure: &str) {
-    sealed.place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", &format!("|{figure}|"), 1));
+    sealed.place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replacen("|19652|", &format!("|{figure}|"), 1)
+    });
     let (mirror, secret) = (sealed.place.mirror(), sealed.secret());
-    let arguments = ["run", "census.acs5", "--mirror", mirror.to_str().unwrap(), "--signing-key", secret.to_str().unwrap()];
+    let arguments = [
+        "run",
+        "census.acs5",
+        "--mirror",
+        mirror.to_str().unwrap(),
+        "--signing-key",
+        secret.to_str().unwrap(),
+    ];
     sealed.place.pubdata(&arguments).expect(0);
 }
 

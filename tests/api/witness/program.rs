@@ -11,14 +11,27 @@ use pubdata_testing::{Answer, Place, answer};
 /// The program with the auditor's home.
 async fn asked(auditor: &Auditor, arguments: &[&str]) -> Answer {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-    for name in ["PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_CONTACT", "PUBDATA_CA", "PUBDATA_KEY", "PUBDATA_LOG", "NO_COLOR"] {
+    for name in [
+        "PUBDATA_STORE",
+        "PUBDATA_DECLARATIONS",
+        "PUBDATA_CONTACT",
+        "PUBDATA_CA",
+        "PUBDATA_KEY",
+        "PUBDATA_LOG",
+        "NO_COLOR",
+    ] {
         command.env_remove(name);
     }
-    command.args(["verify", "--url", &auditor.url, "--home"]).arg(auditor.home.path()).args(arguments);
+    command
+        .args(["verify", "--url", &auditor.url, "--home"])
+        .arg(auditor.home.path())
+        .args(arguments);
     if let Some(key) = &auditor.api_key {
         command.env("PUBDATA_KEY", key);
     }
-    tokio::task::spawn_blocking(move || answer(&mut command)).await.unwrap()
+    tokio::task::spawn_blocking(move || answer(&mut command))
+        .await
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,28 +42,93 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
     let auditor = Auditor::of(&liar);
     let quick = ["--records", "3", "--publisher-mb", "0", "--seed", "5"];
     let first = asked(&auditor, &quick).await.expect(0);
-    assert!(first.stdout.contains("key taken on trust: compare it with what the publisher says elsewhere"), "{first:#?}");
-    assert!(first.stdout.contains("records   3 of 3 records proven") && first.stdout.contains("--seed 5"), "{first:#?}");
-    assert!(first.stdout.trim_end().lines().last().unwrap().starts_with(&format!("match {}, release r", auditor.url)), "{first:#?}");
+    assert!(
+        first
+            .stdout
+            .contains("key taken on trust: compare it with what the publisher says elsewhere"),
+        "{first:#?}"
+    );
+    assert!(
+        first.stdout.contains("records   3 of 3 records proven")
+            && first.stdout.contains("--seed 5"),
+        "{first:#?}"
+    );
+    assert!(
+        first
+            .stdout
+            .trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with(&format!("match {}, release r", auditor.url)),
+        "{first:#?}"
+    );
     let second = asked(&auditor, &quick).await.expect(0);
-    assert!(!second.stdout.contains("on trust") && second.stdout.contains("seen      20"), "{second:#?}");
+    assert!(
+        !second.stdout.contains("on trust") && second.stdout.contains("seen      20"),
+        "{second:#?}"
+    );
     let file = auditor.home.path().join("log.key");
     std::fs::write(&file, format!("{key}\n")).unwrap();
-    let named = asked(&auditor, &[&quick[..], &["--json", "--key", file.to_str().unwrap()]].concat()).await.expect(0).json();
-    assert_eq!((&named["format"], &named["outcome"], &named["log"]["key_from"]), (&json!("pubdata.verify_url"), &json!("match"), &json!("given")));
+    let named = asked(
+        &auditor,
+        &[&quick[..], &["--json", "--key", file.to_str().unwrap()]].concat(),
+    )
+    .await
+    .expect(0)
+    .json();
+    assert_eq!(
+        (
+            &named["format"],
+            &named["outcome"],
+            &named["log"]["key_from"]
+        ),
+        (
+            &json!("pubdata.verify_url"),
+            &json!("match"),
+            &json!("given")
+        )
+    );
     for said in [&first, &second] {
         let api_key = auditor.api_key.as_ref().unwrap();
-        assert!(!said.stdout.contains(api_key) && !said.stderr.contains(api_key), "{said:#?}");
+        assert!(
+            !said.stdout.contains(api_key) && !said.stderr.contains(api_key),
+            "{said:#?}"
+        );
     }
 
-    liar.replaces("/v1/provenance/", r#""part":{"path":""#, r#""part":{"path":"\u001b[2Jx"#);
+    liar.replaces(
+        "/v1/provenance/",
+        r#""part":{"path":""#,
+        r#""part":{"path":"\u001b[2Jx"#,
+    );
     let lied = asked(&auditor, &quick).await.expect(1);
-    assert!(lied.stdout.contains("names part \\u{1b}[2Jx") && !lied.stdout.contains('\u{1b}'), "{lied:#?}");
-    assert!(lied.stdout.trim_end().lines().last().unwrap().starts_with("mismatch "), "{lied:#?}");
+    assert!(
+        lied.stdout.contains("names part \\u{1b}[2Jx") && !lied.stdout.contains('\u{1b}'),
+        "{lied:#?}"
+    );
+    assert!(
+        lied.stdout
+            .trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("mismatch "),
+        "{lied:#?}"
+    );
 
-    liar.lies(|path, status, bytes| if path.starts_with("/v1/receipts/") { (404, b"{}".to_vec()) } else { (status, bytes) });
+    liar.lies(|path, status, bytes| {
+        if path.starts_with("/v1/receipts/") {
+            (404, b"{}".to_vec())
+        } else {
+            (status, bytes)
+        }
+    });
     asked(&auditor, &quick).await.expect(30);
-    let other = Auditor { api_key: None, ..auditor };
+    let other = Auditor {
+        api_key: None,
+        ..auditor
+    };
     let keyless = asked(&other, &quick).await.expect(40);
     assert!(keyless.stderr.contains("PUBDATA_KEY"), "{keyless:#?}");
     asked(&other, &["--records", "0"]).await.expect(0);
@@ -60,15 +138,35 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
 fn what_belongs_to_other_ways_of_verifying_is_refused() {
     let place = Place::new();
     let url = ["verify", "--url", "http://127.0.0.1:1"];
-    for arguments in [&["--rebuild"][..], &["--channel", "stable"], &["r2aff1ba0a9637f99283d"]] {
+    for arguments in [
+        &["--rebuild"][..],
+        &["--channel", "stable"],
+        &["r2aff1ba0a9637f99283d"],
+    ] {
         let refused = place.pubdata(&[&url[..], arguments].concat()).expect(40);
-        assert!(refused.stderr.contains("cannot be used with"), "{refused:#?}");
+        assert!(
+            refused.stderr.contains("cannot be used with"),
+            "{refused:#?}"
+        );
     }
-    for arguments in [&["--key", "x"][..], &["--records", "1"], &["--seed", "1"], &["--publisher-mb", "1"], &["--mirror", "x"]] {
+    for arguments in [
+        &["--key", "x"][..],
+        &["--records", "1"],
+        &["--seed", "1"],
+        &["--publisher-mb", "1"],
+        &["--mirror", "x"],
+    ] {
         let refused = place.pubdata(&[&["verify"], arguments].concat()).expect(40);
         assert!(refused.stderr.contains("--url"), "{refused:#?}");
     }
-    let refused = place.pubdata(&[&url[..], &["--key", "non+sen+se"]].concat()).expect(40);
-    assert!(refused.stderr.contains("`non+sen+se` is no key to verify with"), "{refused:#?}");
+    let refused = place
+        .pubdata(&[&url[..], &["--key", "non+sen+se"]].concat())
+        .expect(40);
+    assert!(
+        refused
+            .stderr
+            .contains("`non+sen+se` is no key to verify with"),
+        "{refused:#?}"
+    );
     place.pubdata(&url).expect(30);
 }

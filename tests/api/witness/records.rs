@@ -11,24 +11,58 @@ use crate::receipts::SealedPlace;
 #[tokio::test(flavor = "multi_thread")]
 async fn records_of_every_dataset_are_drawn_and_proven_and_the_seed_says_which() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    let auditor = Auditor { records: 30, ..Auditor::of(&liar) };
+    let auditor = Auditor {
+        records: 30,
+        ..Auditor::of(&liar)
+    };
     let report = auditor.look().await.unwrap();
     fine(&report);
     assert_eq!(report.records.len(), 30, "{report:#?}");
-    assert!(report.records.iter().all(|record| record.outcome == Outcome::Match));
-    let datasets: BTreeSet<&str> = report.records.iter().map(|record| record.record_id.split(':').next().unwrap()).collect();
+    assert!(
+        report
+            .records
+            .iter()
+            .all(|record| record.outcome == Outcome::Match)
+    );
+    let datasets: BTreeSet<&str> = report
+        .records
+        .iter()
+        .map(|record| record.record_id.split(':').next().unwrap())
+        .collect();
     let manifest = liar.manifest();
-    let filled =
-        manifest["datasets"].as_object().unwrap().iter().filter(|(_, dataset)| dataset["parts"].as_array().unwrap().iter().any(|part| part["rows"] != 0));
+    let filled = manifest["datasets"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, dataset)| {
+            dataset["parts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|part| part["rows"] != 0)
+        });
     assert_eq!(datasets, filled.map(|(id, _)| id.as_str()).collect());
     // Of what was set aside no absence is shown.
-    let set_aside = report.records.iter().filter(|record| record.record_id.starts_with("pubdata.quarantine:")).count();
+    let set_aside = report
+        .records
+        .iter()
+        .filter(|record| record.record_id.starts_with("pubdata.quarantine:"))
+        .count();
     assert!(report.absent >= 30 - set_aside, "{report:#?}");
     assert_eq!(auditor.look().await.unwrap().records, report.records);
-    let others = Auditor { records: 30, ..Auditor::of(&liar) };
+    let others = Auditor {
+        records: 30,
+        ..Auditor::of(&liar)
+    };
     let mut settings = others.settings();
     settings.seed = 2;
-    assert_ne!(pubdata_fetch::witness::witness(&settings).await.unwrap().records, report.records);
+    assert_ne!(
+        pubdata_fetch::witness::witness(&settings)
+            .await
+            .unwrap()
+            .records,
+        report.records
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,36 +70,92 @@ async fn a_value_that_is_changed_in_either_place_is_told() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor::of(&liar);
 
-    liar.replaces("/v1/provenance/", r#""columns":{""#, r#""columns":{"added":1,""#);
+    liar.replaces(
+        "/v1/provenance/",
+        r#""columns":{""#,
+        r#""columns":{"added":1,""#,
+    );
     let report = auditor.look().await.unwrap();
-    wrong(&report, r#"the receipt has added nothing, and /v1/provenance says "1""#);
-    assert!(report.records.iter().all(|record| record.outcome == Outcome::Mismatch), "{report:#?}");
+    wrong(
+        &report,
+        r#"the receipt has added nothing, and /v1/provenance says "1""#,
+    );
+    assert!(
+        report
+            .records
+            .iter()
+            .all(|record| record.outcome == Outcome::Mismatch),
+        "{report:#?}"
+    );
     assert_eq!(report.problems.len(), report.records.len());
 
     liar.replaces("/v1/provenance/", r#""length":"#, r#""length":1"#);
-    wrong(&auditor.look().await.unwrap(), "the receipt has other places in the publisher's files than /v1/provenance");
-    liar.replaces("/v1/provenance/", r#""part":{"path":""#, r#""part":{"path":"x"#);
-    wrong(&auditor.look().await.unwrap(), "/v1/provenance names part x");
+    wrong(
+        &auditor.look().await.unwrap(),
+        "the receipt has other places in the publisher's files than /v1/provenance",
+    );
+    liar.replaces(
+        "/v1/provenance/",
+        r#""part":{"path":""#,
+        r#""part":{"path":"x"#,
+    );
+    wrong(
+        &auditor.look().await.unwrap(),
+        "/v1/provenance names part x",
+    );
     liar.replaces("/v1/receipts/", r#""record_id":""#, r#""record_id":"x"#);
     wrong(&auditor.look().await.unwrap(), ": ");
     // The list of parts is what tables and files are taken by.
     liar.lies(|path, status, bytes| {
         let is_table = path.contains("format=csv");
-        (status, if is_table { String::from_utf8(bytes).unwrap().lines().take(1).map(|line| format!("{line}\r\n")).collect::<String>().into() } else { bytes })
+        (
+            status,
+            if is_table {
+                String::from_utf8(bytes)
+                    .unwrap()
+                    .lines()
+                    .take(1)
+                    .map(|line| format!("{line}\r\n"))
+                    .collect::<String>()
+                    .into()
+            } else {
+                bytes
+            },
+        )
     });
-    wrong(&auditor.look().await.unwrap(), "has 0 records, and the list of parts says ");
+    wrong(
+        &auditor.look().await.unwrap(),
+        "has 0 records, and the list of parts says ",
+    );
 }
 
 /// The figure that the fixture's file has, and another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_figure_of_one_record_is_found_where_it_is_drawn() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    liar.replaces("/v1/provenance/geo.zcta_metric", r#","value":"#, r#","value":1"#);
-    let auditor = Auditor { records: 30, ..Auditor::of(&liar) };
+    liar.replaces(
+        "/v1/provenance/geo.zcta_metric",
+        r#","value":"#,
+        r#","value":1"#,
+    );
+    let auditor = Auditor {
+        records: 30,
+        ..Auditor::of(&liar)
+    };
     let report = auditor.look().await.unwrap();
     wrong(&report, "geo.zcta_metric:");
-    assert!(report.problems.iter().all(|problem| problem.contains("the receipt has value ")), "{report:#?}");
-    let right = report.records.iter().filter(|record| record.outcome == Outcome::Match).count();
+    assert!(
+        report
+            .problems
+            .iter()
+            .all(|problem| problem.contains("the receipt has value ")),
+        "{report:#?}"
+    );
+    let right = report
+        .records
+        .iter()
+        .filter(|record| record.outcome == Outcome::Match)
+        .count();
     assert_eq!(right + report.problems.len(), 30);
 }
 
@@ -82,21 +172,42 @@ async fn receipts_of_another_release_or_record_do_not_count() {
     assert!(report.notes.is_empty(), "{report:#?}");
 
     let (of_present, of_earlier) = (format!("release={present}"), format!("release={earlier}"));
-    liar.asks(move |path| if path.starts_with("/v1/receipts/") { path.replace(&of_present, &of_earlier) } else { path.to_owned() });
-    wrong(&auditor.look().await.unwrap(), &format!("its receipt is of release {earlier}, and the server answers from {present}"));
+    liar.asks(move |path| {
+        if path.starts_with("/v1/receipts/") {
+            path.replace(&of_present, &of_earlier)
+        } else {
+            path.to_owned()
+        }
+    });
+    wrong(
+        &auditor.look().await.unwrap(),
+        &format!("its receipt is of release {earlier}, and the server answers from {present}"),
+    );
     // A server that answers from an earlier release proves all of it, and says so.
     let (of_present, of_earlier) = (present.clone(), earlier.clone());
-    liar.asks(move |path| path.replace("/releases/current", &format!("/releases/{of_earlier}")).replace(&of_present, &of_earlier));
+    liar.asks(move |path| {
+        path.replace("/releases/current", &format!("/releases/{of_earlier}"))
+            .replace(&of_present, &of_earlier)
+    });
     let report = auditor.look().await.unwrap();
     fine(&report);
-    assert_eq!(report.notes, ["the release is not the newest of the log: it is release 1 of 2"]);
+    assert_eq!(
+        report.notes,
+        ["the release is not the newest of the log: it is release 1 of 2"]
+    );
     assert_eq!(report.release_id.as_deref(), Some(earlier.as_str()));
 
     liar.asks(|path| match path.strip_prefix("/v1/receipts/") {
-        Some(rest) => format!("/v1/receipts/geo.population:01?{}", rest.split_once('?').unwrap().1),
+        Some(rest) => format!(
+            "/v1/receipts/geo.population:01?{}",
+            rest.split_once('?').unwrap().1
+        ),
         None => path.to_owned(),
     });
-    wrong(&auditor.look().await.unwrap(), "its receipt is of geo.population:01");
+    wrong(
+        &auditor.look().await.unwrap(),
+        "its receipt is of geo.population:01",
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,17 +215,45 @@ async fn a_key_that_opens_some_families_proves_those_and_none_is_told() {
     let served = served(SealedPlace::new()).await;
     let of_places = served.key_of(&[Scope::Geo]);
     let url = crate::serve::at_an_address(&served).await;
-    let auditor = Auditor { api_key: Some(of_places), ..Auditor::at(&url) };
+    let auditor = Auditor {
+        api_key: Some(of_places),
+        ..Auditor::at(&url)
+    };
     let report = auditor.look().await.unwrap();
     fine(&report);
-    assert!(report.records.len() == 6 && report.records.iter().all(|record| record.record_id.starts_with("geo.")), "{report:#?}");
-    assert!(report.notes.iter().any(|note| note.ends_with(": no record was drawn: the API key does not open it")), "{report:#?}");
+    assert!(
+        report.records.len() == 6
+            && report
+                .records
+                .iter()
+                .all(|record| record.record_id.starts_with("geo.")),
+        "{report:#?}"
+    );
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.ends_with(": no record was drawn: the API key does not open it")),
+        "{report:#?}"
+    );
     for api_key in [None, Some("pd_not-a-key".to_owned())] {
-        let auditor = Auditor { api_key, ..Auditor::at(&url) };
+        let auditor = Auditor {
+            api_key,
+            ..Auditor::at(&url)
+        };
         let error = auditor.look().await.unwrap_err();
-        assert!(error.to_string().contains("opens its records to holders of an API key"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("opens its records to holders of an API key"),
+            "{error}"
+        );
         assert!(error.way_out().unwrap().contains("PUBDATA_KEY"));
-        assert_eq!(auditor.seen()["url"], url.as_str(), "the log was looked at all the same");
+        assert_eq!(
+            auditor.seen()["url"],
+            url.as_str(),
+            "the log was looked at all the same"
+        );
     }
 }
 
@@ -123,14 +262,33 @@ async fn what_is_not_given_is_not_proven() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor::of(&liar);
     let refuses = |below: &'static str, body: &'static str| {
-        liar.lies(move |path, status, bytes| if path.starts_with(below) { (404, body.as_bytes().to_vec()) } else { (status, bytes) });
+        liar.lies(move |path, status, bytes| {
+            if path.starts_with(below) {
+                (404, body.as_bytes().to_vec())
+            } else {
+                (status, bytes)
+            }
+        });
     };
     refuses("/v1/receipts/", r#"{"code":"coverage_unavailable"}"#);
     let report = auditor.look().await.unwrap();
-    assert_eq!((report.outcome, &report.problems), (Outcome::NotPossible, &Vec::new()), "{report:#?}");
-    assert!(report.notes.iter().all(|note| note.contains("no receipt: status 404 (coverage_unavailable)")), "{report:#?}");
+    assert_eq!(
+        (report.outcome, &report.problems),
+        (Outcome::NotPossible, &Vec::new()),
+        "{report:#?}"
+    );
+    assert!(
+        report
+            .notes
+            .iter()
+            .all(|note| note.contains("no receipt: status 404 (coverage_unavailable)")),
+        "{report:#?}"
+    );
     refuses("/v1/receipts/", r#"{"code":"not_found"}"#);
     wrong(&auditor.look().await.unwrap(), "has no receipt of it");
     refuses("/v1/provenance/", r#"{"code":"not_found"}"#);
-    wrong(&auditor.look().await.unwrap(), "/v1/provenance does not have it");
+    wrong(
+        &auditor.look().await.unwrap(),
+        "/v1/provenance does not have it",
+    );
 }

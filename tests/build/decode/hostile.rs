@@ -30,28 +30,35 @@ fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
 /// A real file with some bytes replaced, removed or added, and perhaps cut.
 fn mutated(bytes: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), 0..4_u8, any::<u8>());
-    (proptest::collection::vec(change, 0..12), proptest::option::of(any::<prop::sample::Index>())).prop_map(move |(changes, cut)| {
-        let mut bytes = bytes.to_vec();
-        for (index, kind, byte) in changes {
-            let at = index.index(bytes.len());
-            match kind {
-                0 => bytes[at] = byte,
-                1 => bytes[at] = b"|\"\n\r\0,[]"[usize::from(byte) % 8],
-                2 => drop(bytes.remove(at)),
-                _ => bytes.insert(at, byte),
+    (
+        proptest::collection::vec(change, 0..12),
+        proptest::option::of(any::<prop::sample::Index>()),
+    )
+        .prop_map(move |(changes, cut)| {
+            let mut bytes = bytes.to_vec();
+            for (index, kind, byte) in changes {
+                let at = index.index(bytes.len());
+                match kind {
+                    0 => bytes[at] = byte,
+                    1 => bytes[at] = b"|\"\n\r\0,[]"[usize::from(byte) % 8],
+                    2 => drop(bytes.remove(at)),
+                    _ => bytes.insert(at, byte),
+                }
             }
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len()));
-        }
-        bytes
-    })
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            bytes
+        })
 }
 
 fn check(bytes: &[u8], format: Format, plan: ColumnPlan) {
     let source = Source::new(bytes, None, format, plan);
     if let Ok(decoded) = source.decode(None) {
-        assert!(decoded.frame.height() + decoded.malformed.len() <= bytes.len() + 1, "no more records than bytes");
+        assert!(
+            decoded.frame.height() + decoded.malformed.len() <= bytes.len() + 1,
+            "no more records than bytes"
+        );
         source.assert_round_trip(&decoded);
     }
 }
@@ -60,7 +67,9 @@ const TABLE: &[u8] = include_bytes!(
     "../../../fixtures/census/acs5/basic/source/www2.census.gov/programs-surveys/acs/summary_file/2023/table-based-SF/data/5YRData/acsdt5y2023-b25003.dat"
 );
 
-const DOWNLOAD: &[u8] = include_bytes!("../../../fixtures/census/acs5/data_census_gov/source/ACSDT5Y2023.B01003-Data.csv");
+const DOWNLOAD: &[u8] = include_bytes!(
+    "../../../fixtures/census/acs5/data_census_gov/source/ACSDT5Y2023.B01003-Data.csv"
+);
 
 const ANSWER: &[u8] = br#"[["NAME","S1701_C03_001E","S1701_C03_001M","zip code tabulation area"],
 ["ZCTA5 00601","61.9","5.2","00601"],
@@ -146,20 +155,35 @@ const ARCHIVE_SEED: &[u8] = &[7; 1500];
 
 #[test]
 fn a_real_archive_keeps_its_pointers() {
-    let path = project("fixtures/nces/edge_geocode/basic/source/nces.ed.gov/programs/edge/data/EDGE_GEOCODE_PUBLICSCH_2425.zip");
+    let path = project(
+        "fixtures/nces/edge_geocode/basic/source/nces.ed.gov/programs/edge/data/EDGE_GEOCODE_PUBLICSCH_2425.zip",
+    );
     let columns: Vec<String> = (1..=23).map(|number| format!("c{number}")).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let member = member_name(&path, "*.TXT").unwrap();
-    let source = Source::new(&std::fs::read(&path).unwrap(), Some(&member), delimited('|', true, &columns), plan_of(&columns));
+    let source = Source::new(
+        &std::fs::read(&path).unwrap(),
+        Some(&member),
+        delimited('|', true, &columns),
+        plan_of(&columns),
+    );
     let decoded = source.decode(None).unwrap();
-    assert_eq!((decoded.frame.height(), decoded.malformed.len()), (only_member(&path).1.lines().count(), 0));
+    assert_eq!(
+        (decoded.frame.height(), decoded.malformed.len()),
+        (only_member(&path).1.lines().count(), 0)
+    );
     source.assert_round_trip(&decoded);
 }
 
 #[test]
 fn a_line_without_end_is_refused_before_it_is_read_whole() {
     for quoting in [false, true] {
-        let source = Source::new(&vec![b'x'; 40 << 20], None, delimited('|', quoting, &COLUMNS), plan_of(&COLUMNS));
+        let source = Source::new(
+            &vec![b'x'; 40 << 20],
+            None,
+            delimited('|', quoting, &COLUMNS),
+            plan_of(&COLUMNS),
+        );
         let error = source.decode(None).unwrap_err().to_string();
         assert!(error.contains("is longer than 8388608 bytes"), "{error}");
     }
@@ -170,37 +194,72 @@ fn a_quotation_mark_that_is_never_closed_takes_no_more_than_the_longest_record()
     // Eight megabytes of lines behind the mark: each is looked at once.
     let mut bytes = b"1|\"open|3\n".to_vec();
     bytes.extend(b"1|2|3\n".repeat(2 << 20));
-    let source = Source::new(&bytes, None, delimited('|', true, &COLUMNS), plan_of(&COLUMNS));
+    let source = Source::new(
+        &bytes,
+        None,
+        delimited('|', true, &COLUMNS),
+        plan_of(&COLUMNS),
+    );
     let decoded = source.decode(None).unwrap();
     assert_eq!(decoded.malformed.len(), 1);
-    assert!(decoded.malformed[0].length <= (8 << 20) + 6 && decoded.malformed[0].source_text.len() <= 2_000);
-    assert!(decoded.frame.height() > 500_000, "what comes after it is read");
+    assert!(
+        decoded.malformed[0].length <= (8 << 20) + 6
+            && decoded.malformed[0].source_text.len() <= 2_000
+    );
+    assert!(
+        decoded.frame.height() > 500_000,
+        "what comes after it is read"
+    );
 }
 
 #[test]
 fn records_of_another_width_are_not_collected_without_bound() {
-    let source = Source::new(&b"x\n".repeat(1 << 20), None, delimited('|', false, &COLUMNS), plan_of(&COLUMNS));
+    let source = Source::new(
+        &b"x\n".repeat(1 << 20),
+        None,
+        delimited('|', false, &COLUMNS),
+        plan_of(&COLUMNS),
+    );
     let error = source.decode(None).unwrap_err().to_string();
     assert!(error.contains("more than 10000 records are not in the declared layout, the first at byte 0: the record has 1 cells, the header has 3"), "{error}");
 }
 
 #[test]
 fn json_nested_a_million_times_is_refused() {
-    let deep = [b"[[\"a\",\"b\",\"c\"],".to_vec(), vec![b'['; 1 << 20], vec![b']'; 1 << 20], b"]".to_vec()].concat();
+    let deep = [
+        b"[[\"a\",\"b\",\"c\"],".to_vec(),
+        vec![b'['; 1 << 20],
+        vec![b']'; 1 << 20],
+        b"]".to_vec(),
+    ]
+    .concat();
     let source = Source::new(&deep, None, Format::JsonRows, plan_of(&COLUMNS));
     if let Ok(decoded) = source.decode(None) {
         assert_eq!((decoded.frame.height(), decoded.malformed.len()), (0, 1));
     }
-    let open = Source::new(&vec![b'['; 1 << 20], None, Format::JsonRows, plan_of(&COLUMNS));
+    let open = Source::new(
+        &vec![b'['; 1 << 20],
+        None,
+        Format::JsonRows,
+        plan_of(&COLUMNS),
+    );
     open.decode(None).unwrap_err();
 }
 
 #[test]
 fn members_that_grow_beyond_belief_are_refused() {
     let format = delimited('|', false, &COLUMNS);
-    let bomb = Source::new(&bomb("b.txt", 80 << 20), Some("b.txt"), format.clone(), plan_of(&COLUMNS));
+    let bomb = Source::new(
+        &bomb("b.txt", 80 << 20),
+        Some("b.txt"),
+        format.clone(),
+        plan_of(&COLUMNS),
+    );
     let error = bomb.decode(None).unwrap_err().to_string();
-    assert!(error.contains("member `b.txt` declares 83886080 bytes, more than the 67108864"), "{error}");
+    assert!(
+        error.contains("member `b.txt` declares 83886080 bytes, more than the 67108864"),
+        "{error}"
+    );
 
     // The directory says that the member is small; it is not.
     let mut lying = pubdata_testing::publisher::bomb("b.txt", 16 << 20);
@@ -210,28 +269,60 @@ fn members_that_grow_beyond_belief_are_refused() {
     let lying = Source::new(&lying, Some("b.txt"), format.clone(), plan_of(&COLUMNS));
     lying.decode(None).unwrap_err();
 
-    let corrupt = Source::new(&corrupt_archive("b.txt", TABLE), Some("b.txt"), format, plan_of(&COLUMNS));
+    let corrupt = Source::new(
+        &corrupt_archive("b.txt", TABLE),
+        Some("b.txt"),
+        format,
+        plan_of(&COLUMNS),
+    );
     corrupt.decode(None).unwrap_err();
 }
 
 #[test]
 fn a_file_larger_than_declared_is_refused_while_it_is_read() {
     let bytes = b"1|2|3\n".repeat(usize::try_from(MAX_BYTES).unwrap() / 6 + 1_000);
-    let source = Source::new(&bytes, None, delimited('|', false, &COLUMNS), plan_of(&COLUMNS));
+    let source = Source::new(
+        &bytes,
+        None,
+        delimited('|', false, &COLUMNS),
+        plan_of(&COLUMNS),
+    );
     let error = source.decode(None).unwrap_err().to_string();
-    assert!(error.contains("is larger than the 67108864 bytes declared as its maximum"), "{error}");
+    assert!(
+        error.contains("is larger than the 67108864 bytes declared as its maximum"),
+        "{error}"
+    );
 }
 
 #[test]
 fn ranges_that_are_not_in_the_file_are_refused() {
-    let source = Source::new(b"1|2|3\n", None, delimited('|', false, &COLUMNS), plan_of(&COLUMNS));
-    for range in [(0, 100), (100, 5), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
+    let source = Source::new(
+        b"1|2|3\n",
+        None,
+        delimited('|', false, &COLUMNS),
+        plan_of(&COLUMNS),
+    );
+    for range in [
+        (0, 100),
+        (100, 5),
+        (u64::MAX, 1),
+        (1, u64::MAX),
+        (u64::MAX, u64::MAX),
+    ] {
         source.decode(Some(&[range])).unwrap_err();
-        decode_file(&source.path, None, &Format::JsonRows, &source.plan, Some(&[range])).unwrap_err();
+        decode_file(
+            &source.path,
+            None,
+            &Format::JsonRows,
+            &source.plan,
+            Some(&[range]),
+        )
+        .unwrap_err();
     }
 }
 
-/// Eight hundred thousand columns: a look at each for each other one would be a third of a million million, and this test would never end.
+/// Eight hundred thousand columns: a look at each for each other one would be a third of a million
+/// million, and this test would never end.
 #[test]
 fn a_header_as_wide_as_a_line_may_be_is_looked_at_once() {
     let columns: Vec<String> = (0..800_000).map(|number| format!("c{number}")).collect();
@@ -239,10 +330,24 @@ fn a_header_as_wide_as_a_line_may_be_is_looked_at_once() {
     header.push('\n');
     assert!(header.len() < 8 << 20);
     let record = format!("{}\n", vec!["1"; columns.len()].join("|"));
-    let source = Source::new(format!("{header}{record}").as_bytes(), None, delimited('|', false, &[]), plan_of(&["c0", "c799999"]));
+    let source = Source::new(
+        format!("{header}{record}").as_bytes(),
+        None,
+        delimited('|', false, &[]),
+        plan_of(&["c0", "c799999"]),
+    );
     let decoded = source.decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.malformed.len()), (1, 0));
-    let missing = Source::new(header.as_bytes(), None, delimited('|', false, &[]), plan_of(&["c0", "not there"]));
+    let missing = Source::new(
+        header.as_bytes(),
+        None,
+        delimited('|', false, &[]),
+        plan_of(&["c0", "not there"]),
+    );
     let error = missing.decode(None).unwrap_err().to_string();
-    assert!(error.contains("not there") && error.len() < 10_000, "{} bytes", error.len());
+    assert!(
+        error.contains("not there") && error.len() < 10_000,
+        "{} bytes",
+        error.len()
+    );
 }

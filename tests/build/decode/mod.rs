@@ -1,4 +1,5 @@
-//! Decoders on hostile and on real files: no panic, bounded work, and every pointer leads back to exactly its record.
+//! Decoders on hostile and on real files: no panic, bounded work, and every pointer leads back to
+//! exactly its record.
 
 mod data_census_gov;
 mod encodings;
@@ -39,42 +40,108 @@ impl Source {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("source");
         std::fs::write(&path, bytes).unwrap();
-        Self { _folder: folder, path, member: member.map(str::to_owned), format, plan }
+        Self {
+            _folder: folder,
+            path,
+            member: member.map(str::to_owned),
+            format,
+            plan,
+        }
     }
 
     fn decode(&self, only: Option<&[(u64, u64)]>) -> Result<Decoded> {
-        decode_file(&self.path, self.member.as_deref(), &self.format, &self.plan, only)
+        decode_file(
+            &self.path,
+            self.member.as_deref(),
+            &self.format,
+            &self.plan,
+            only,
+        )
     }
 
-    /// Asserts for every record that its bytes can be read again, that they alone make the same record, and that all of them together
-    /// make the same frame.
+    /// Asserts for every record that its bytes can be read again, that they alone make the same
+    /// record, and that all of them together make the same frame.
     fn assert_round_trip(&self, decoded: &Decoded) {
         let places = places(&decoded.frame);
         let replayed = self.decode(Some(&places)).unwrap();
-        assert!(replayed.frame.equals_missing(&decoded.frame), "{:?} is not {:?}", replayed.frame, decoded.frame);
+        assert!(
+            replayed.frame.equals_missing(&decoded.frame),
+            "{:?} is not {:?}",
+            replayed.frame,
+            decoded.frame
+        );
         for (row, (offset, length)) in places.iter().enumerate().take(40) {
-            let bytes = read_range(&self.path, self.member.as_deref(), *offset, *length, MAX_BYTES).unwrap();
+            let bytes = read_range(
+                &self.path,
+                self.member.as_deref(),
+                *offset,
+                *length,
+                MAX_BYTES,
+            )
+            .unwrap();
             assert_eq!(bytes.len() as u64, *length);
             let alone = self.decode(Some(&[(*offset, *length)])).unwrap();
-            assert!(alone.frame.equals_missing(&decoded.frame.slice(i64::try_from(row).unwrap(), 1)), "row {row} of {:?}", decoded.frame);
+            assert!(
+                alone
+                    .frame
+                    .equals_missing(&decoded.frame.slice(i64::try_from(row).unwrap(), 1)),
+                "row {row} of {:?}",
+                decoded.frame
+            );
         }
         for malformed in decoded.malformed.iter().take(40) {
-            let bytes = read_range(&self.path, self.member.as_deref(), malformed.offset, malformed.length, MAX_BYTES).unwrap();
-            let text: String = String::from_utf8_lossy(&bytes).chars().take(2_000).collect();
+            let bytes = read_range(
+                &self.path,
+                self.member.as_deref(),
+                malformed.offset,
+                malformed.length,
+                MAX_BYTES,
+            )
+            .unwrap();
+            let text: String = String::from_utf8_lossy(&bytes)
+                .chars()
+                .take(2_000)
+                .collect();
             assert_eq!(text, malformed.source_text);
         }
     }
 }
 
-fn decode_file(path: &Path, member: Option<&str>, format: &Format, plan: &ColumnPlan, only: Option<&[(u64, u64)]>) -> Result<Decoded> {
-    decode(&Task { path, format, member, plan, input: 0, member_number: 0, max_bytes: MAX_BYTES, only })
+fn decode_file(
+    path: &Path,
+    member: Option<&str>,
+    format: &Format,
+    plan: &ColumnPlan,
+    only: Option<&[(u64, u64)]>,
+) -> Result<Decoded> {
+    decode(&Task {
+        path,
+        format,
+        member,
+        plan,
+        input: 0,
+        member_number: 0,
+        max_bytes: MAX_BYTES,
+        only,
+    })
 }
 
 /// Offset and length of each record.
 fn places(frame: &DataFrame) -> Vec<(u64, u64)> {
     let lists = frame.column(POINTERS).unwrap().list().unwrap();
-    let numbers = |row: usize| -> Vec<u64> { lists.get_as_series(row).unwrap().u64().unwrap().into_no_null_iter().collect() };
-    (0..frame.height()).map(numbers).map(|numbers| (numbers[2], numbers[3])).collect()
+    let numbers = |row: usize| -> Vec<u64> {
+        lists
+            .get_as_series(row)
+            .unwrap()
+            .u64()
+            .unwrap()
+            .into_no_null_iter()
+            .collect()
+    };
+    (0..frame.height())
+        .map(numbers)
+        .map(|numbers| (numbers[2], numbers[3]))
+        .collect()
 }
 
 fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
@@ -94,5 +161,9 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
 
 /// A plan that reads columns under their own names and knows no others.
 fn plan_of(columns: &[&str]) -> ColumnPlan {
-    columns.iter().fold(ColumnPlan::new(Vec::new()), |plan, column| plan.want(column, &[column]))
+    columns
+        .iter()
+        .fold(ColumnPlan::new(Vec::new()), |plan, column| {
+            plan.want(column, &[column])
+        })
 }

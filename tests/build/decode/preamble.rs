@@ -17,7 +17,12 @@ fn index(text: &str) -> Source {
         normalized_header: false,
         encoding: Encoding::Utf8,
     };
-    Source::new(text.as_bytes(), None, format, plan_of(&["CIK", "Form Type"]))
+    Source::new(
+        text.as_bytes(),
+        None,
+        format,
+        plan_of(&["CIK", "Form Type"]),
+    )
 }
 
 #[test]
@@ -31,12 +36,27 @@ fn a_preamble_is_passed_over_and_its_records_keep_their_places() {
 #[test]
 fn a_header_or_ruler_that_is_not_there_is_an_error() {
     for (from, to, reason) in [
-        ("CIK|Form Type\n", "Form Type|CIK\n", "none of the first 100 lines begins with `CIK|`"),
-        ("-------------\n", "", "the line after the header is not a line of `-`"),
-        ("-------------\n", "------ ------\n", "the line after the header is not a line of `-`"),
+        (
+            "CIK|Form Type\n",
+            "Form Type|CIK\n",
+            "none of the first 100 lines begins with `CIK|`",
+        ),
+        (
+            "-------------\n",
+            "",
+            "the line after the header is not a line of `-`",
+        ),
+        (
+            "-------------\n",
+            "------ ------\n",
+            "the line after the header is not a line of `-`",
+        ),
         ("Description:", "<html>", "an HTML or XML page"),
     ] {
-        let error = index(&INDEX.replacen(from, to, 1)).decode(None).unwrap_err().to_string();
+        let error = index(&INDEX.replacen(from, to, 1))
+            .decode(None)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(reason), "{error}");
     }
     let long = format!("{}{INDEX}", " \n".repeat(100));

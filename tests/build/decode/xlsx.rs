@@ -17,13 +17,20 @@ fn sheet(rows: &str) -> String {
 }
 
 fn shared(items: &str) -> String {
-    format!("<sst xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">{items}</sst>")
+    format!(
+        "<sst xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">{items}</sst>"
+    )
 }
 
 fn workbook(sheet: &str, shared: Option<&str>) -> Source {
     let mut members = vec![(SHEET, sheet.as_bytes())];
     members.extend(shared.map(|shared| (SHARED, shared.as_bytes())));
-    Source::new(&archive(&members), Some(SHEET), Format::Xlsx, plan_of(&["a", "b"]))
+    Source::new(
+        &archive(&members),
+        Some(SHEET),
+        Format::Xlsx,
+        plan_of(&["a", "b"]),
+    )
 }
 
 const HEADER: &str = "<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>a</t></is></c><c r=\"B1\" t=\"inlineStr\"><is><t> b </t></is></c></row>";
@@ -33,7 +40,10 @@ fn cells(source: &Source) -> Vec<[Option<String>; 2]> {
     source.assert_round_trip(&decoded);
     let column = |name: &str| decoded.frame.column(name).unwrap().str().unwrap().clone();
     let (a, b) = (column("a"), column("b"));
-    a.iter().zip(b.iter()).map(|(a, b)| [a.map(str::to_owned), b.map(str::to_owned)]).collect()
+    a.iter()
+        .zip(b.iter())
+        .map(|(a, b)| [a.map(str::to_owned), b.map(str::to_owned)])
+        .collect()
 }
 
 #[test]
@@ -46,9 +56,17 @@ fn a_cell_is_the_text_it_shows_however_it_is_kept() {
         "<row r=\"5\"><c r=\"A5\" t=\"inlineStr\"><is><r><t>two</t></r><r><t> runs</t></r><rPh sb=\"0\" eb=\"1\"><t>reading</t></rPh></is></c><c r=\"B5\" s=\"3\"/><c r=\"C5\" s=\"3\"/></row>",
         "<row r=\"6\"/><row r=\"7\" spans=\"1:2\"><c r=\"A7\" t=\"s\"><v>2</v></c></row>",
     ];
-    let expected = [["00501", "Holtsville & so"], ["", "from a formula"], ["501", "1"], ["two runs", ""]];
+    let expected = [
+        ["00501", "Holtsville & so"],
+        ["", "from a formula"],
+        ["501", "1"],
+        ["two runs", ""],
+    ];
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let found = cells(&workbook(&sheet(&format!("{HEADER}{}", rows.concat())), Some(&shared(items))));
+    let found = cells(&workbook(
+        &sheet(&format!("{HEADER}{}", rows.concat())),
+        Some(&shared(items)),
+    ));
     assert_eq!(found[..4], expected.map(|row| row.map(some)));
     // An empty shared text is an empty cell.
     assert_eq!(found[4..], [[None, None]]);
@@ -57,32 +75,79 @@ fn a_cell_is_the_text_it_shows_however_it_is_kept() {
 #[test]
 fn a_row_that_cannot_be_read_is_quarantined_with_its_bytes() {
     let rows = [
-        ("<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>", "cell A2 names the shared text `7`, of 0"),
-        ("<row r=\"3\"><c r=\"A3\" t=\"e\"><v>#N/A</v></c></row>", "cell A3 holds the error `#N/A`"),
-        ("<row r=\"4\"><c r=\"A4\" t=\"z\"><v>x</v></c></row>", "cell A4 is of the unknown type `z`"),
-        ("<row r=\"5\"><c r=\"C5\"><v>1</v></c></row>", "the row has 3 cells, the header has 2"),
-        ("<row r=\"6\"><c r=\"B6\"><v>1</v></c><c r=\"A6\"><v>1</v></c></row>", "cell A6 stands behind others of its row that come after it"),
-        ("<row r=\"7\"><c r=\"7A\"><v>1</v></c></row>", "`7A` is no name of a cell"),
-        ("<row r=\"8\"><c r=\"ZZZ8\"><v>1</v></c></row>", "more than 16384 columns"),
+        (
+            "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>",
+            "cell A2 names the shared text `7`, of 0",
+        ),
+        (
+            "<row r=\"3\"><c r=\"A3\" t=\"e\"><v>#N/A</v></c></row>",
+            "cell A3 holds the error `#N/A`",
+        ),
+        (
+            "<row r=\"4\"><c r=\"A4\" t=\"z\"><v>x</v></c></row>",
+            "cell A4 is of the unknown type `z`",
+        ),
+        (
+            "<row r=\"5\"><c r=\"C5\"><v>1</v></c></row>",
+            "the row has 3 cells, the header has 2",
+        ),
+        (
+            "<row r=\"6\"><c r=\"B6\"><v>1</v></c><c r=\"A6\"><v>1</v></c></row>",
+            "cell A6 stands behind others of its row that come after it",
+        ),
+        (
+            "<row r=\"7\"><c r=\"7A\"><v>1</v></c></row>",
+            "`7A` is no name of a cell",
+        ),
+        (
+            "<row r=\"8\"><c r=\"ZZZ8\"><v>1</v></c></row>",
+            "more than 16384 columns",
+        ),
     ];
     let all: String = rows.iter().map(|(row, _)| *row).collect();
-    let source = workbook(&sheet(&format!("{HEADER}{all}<row r=\"9\"><c r=\"A9\"><v>1</v></c></row>")), None);
+    let source = workbook(
+        &sheet(&format!(
+            "{HEADER}{all}<row r=\"9\"><c r=\"A9\"><v>1</v></c></row>"
+        )),
+        None,
+    );
     let decoded = source.decode(None).unwrap();
     source.assert_round_trip(&decoded);
     assert_eq!(decoded.frame.height(), 1);
-    let found: Vec<(&str, &str)> = decoded.malformed.iter().map(|malformed| (malformed.source_text.as_str(), malformed.detail.as_str())).collect();
+    let found: Vec<(&str, &str)> = decoded
+        .malformed
+        .iter()
+        .map(|malformed| (malformed.source_text.as_str(), malformed.detail.as_str()))
+        .collect();
     assert_eq!(found, rows);
 }
 
 #[test]
 fn what_is_no_sheet_is_refused() {
-    let refused = |sheet: &str, shared: Option<&str>| workbook(sheet, shared).decode(None).unwrap_err().to_string();
+    let refused = |sheet: &str, shared: Option<&str>| {
+        workbook(sheet, shared)
+            .decode(None)
+            .unwrap_err()
+            .to_string()
+    };
     for (sheet, problem) in [
         (sheet(""), "the sheet has no rows"),
-        ("<chartsheet/>".to_owned(), "is a `chartsheet`, not a worksheet"),
-        ("<worksheet/>".to_owned(), "the worksheet has no `sheetData`"),
-        ("<!DOCTYPE x [<!ENTITY e \"e\">]><worksheet/>".to_owned(), "a document type declaration"),
-        (sheet("<row><c t=\"inlineStr\"><is><t>a</t></is></c></row>"), "`b` is missing"),
+        (
+            "<chartsheet/>".to_owned(),
+            "is a `chartsheet`, not a worksheet",
+        ),
+        (
+            "<worksheet/>".to_owned(),
+            "the worksheet has no `sheetData`",
+        ),
+        (
+            "<!DOCTYPE x [<!ENTITY e \"e\">]><worksheet/>".to_owned(),
+            "a document type declaration",
+        ),
+        (
+            sheet("<row><c t=\"inlineStr\"><is><t>a</t></is></c></row>"),
+            "`b` is missing",
+        ),
         (sheet(&format!("{HEADER}<row>")), "ill-formed document"),
     ] {
         let message = refused(&sheet, None);
@@ -95,17 +160,44 @@ fn what_is_no_sheet_is_refused() {
 #[test]
 fn a_long_text_that_is_named_very_often_does_not_fill_the_memory() {
     // Of many digits, so that the archive itself is beyond suspicion.
-    let items = format!("<si><t>{}</t></si>", (0..20_000).map(|number| (number * 7_919).to_string()).collect::<String>());
-    let rows: String = (2..2_002).map(|number| format!("<row r=\"{number}\"><c r=\"A{number}\" t=\"s\"><v>0</v></c></row>")).collect();
-    let message = workbook(&sheet(&format!("{HEADER}{rows}")), Some(&shared(&items))).decode(None).unwrap_err().to_string();
-    assert!(message.contains("more than the bytes declared as the maximum"), "{message}");
+    let items = format!(
+        "<si><t>{}</t></si>",
+        (0..20_000)
+            .map(|number| (number * 7_919).to_string())
+            .collect::<String>()
+    );
+    let rows: String = (2..2_002)
+        .map(|number| format!("<row r=\"{number}\"><c r=\"A{number}\" t=\"s\"><v>0</v></c></row>"))
+        .collect();
+    let message = workbook(&sheet(&format!("{HEADER}{rows}")), Some(&shared(&items)))
+        .decode(None)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("more than the bytes declared as the maximum"),
+        "{message}"
+    );
 }
 
 #[test]
 fn every_row_of_the_fixture_leads_back_to_its_bytes() {
-    let path = project("fixtures/zip/zip/basic/source/data.hrsa.gov/DataDownload/GeoCareNavigator/ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx");
-    let columns = ["ZIP_CODE", "PO_NAME", "STATE", "ZIP_TYPE", "zcta", "zip_join_type"];
-    let source = Source::new(&std::fs::read(path).unwrap(), Some(SHEET), Format::Xlsx, plan_of(&columns));
+    let path = project(
+        "fixtures/zip/zip/basic/source/data.hrsa.gov/DataDownload/GeoCareNavigator/ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx",
+    );
+    let columns = [
+        "ZIP_CODE",
+        "PO_NAME",
+        "STATE",
+        "ZIP_TYPE",
+        "zcta",
+        "zip_join_type",
+    ];
+    let source = Source::new(
+        &std::fs::read(path).unwrap(),
+        Some(SHEET),
+        Format::Xlsx,
+        plan_of(&columns),
+    );
     let decoded = source.decode(None).unwrap();
     source.assert_round_trip(&decoded);
     assert_eq!(decoded.frame.height(), places(&decoded.frame).len());

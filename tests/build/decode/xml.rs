@@ -1,4 +1,5 @@
-//! XML that wants to exhaust memory, read other files or pass for something else; and the way back from every piece to its bytes.
+//! XML that wants to exhaust memory, read other files or pass for something else; and the way back
+//! from every piece to its bytes.
 
 use proptest::prelude::*;
 use pubdata_build::decode::{XmlContent, XmlDocument, XmlPiece};
@@ -44,7 +45,10 @@ fn only_text(content: &[u8]) -> String {
 fn every_element_leads_back_to_its_bytes() {
     let text = "\u{feff}<?xml version='1.0'?>\r\n<!-- <no/> --><a:r xmlns:a='u' xmlns='v'>é<b x='&lt;1'>two &amp; <c/>three</b>\r\n<b/><![CDATA[<d>]]></a:r>\n<?end?>\n";
     let found = read(text.as_bytes()).unwrap();
-    let names: Vec<(&str, usize)> = found.iter().map(|(name, depth, ..)| (name.as_str(), *depth)).collect();
+    let names: Vec<(&str, usize)> = found
+        .iter()
+        .map(|(name, depth, ..)| (name.as_str(), *depth))
+        .collect();
     assert_eq!(names, [("r", 0), ("b", 1), ("c", 2), ("b", 1)]);
     let bytes = |place: usize| {
         let (_, _, offset, content) = &found[place];
@@ -52,7 +56,11 @@ fn every_element_leads_back_to_its_bytes() {
     };
     assert_eq!(bytes(1), "<b x='&lt;1'>two &amp; <c/>three</b>");
     assert_eq!((bytes(2), bytes(3)), ("<c/>", "<b/>"));
-    assert!(bytes(0).starts_with("<a:r ") && bytes(0).ends_with("</a:r>"), "{}", bytes(0));
+    assert!(
+        bytes(0).starts_with("<a:r ") && bytes(0).ends_with("</a:r>"),
+        "{}",
+        bytes(0)
+    );
     assert_eq!(found[1].3.text, "two & three");
     assert_eq!(found[0].3.text, "étwo & three\n<d>");
 }
@@ -61,12 +69,26 @@ fn every_element_leads_back_to_its_bytes() {
 fn names_and_attributes_are_known_by_their_namespace() {
     let document = XmlDocument::new(b"<p:r xmlns:p='u' xmlns:q='u' xmlns='v' a='1' q:a='2&#x20;&quot;'><s xmlns='' p:a='3'/></p:r>").unwrap();
     let mut reader = document.reader();
-    let Some(XmlPiece::Start(root)) = reader.advance().unwrap() else { panic!("begins") };
+    let Some(XmlPiece::Start(root)) = reader.advance().unwrap() else {
+        panic!("begins")
+    };
     assert!(root.is("u", "r") && !root.is("v", "r") && !root.is("", "r"));
-    assert_eq!((root.attribute("", "a"), root.attribute("u", "a"), root.attribute("v", "a")), (Some("1"), Some("2 \""), None));
-    let Some(XmlPiece::Start(inner)) = reader.advance().unwrap() else { panic!("begins") };
+    assert_eq!(
+        (
+            root.attribute("", "a"),
+            root.attribute("u", "a"),
+            root.attribute("v", "a")
+        ),
+        (Some("1"), Some("2 \""), None)
+    );
+    let Some(XmlPiece::Start(inner)) = reader.advance().unwrap() else {
+        panic!("begins")
+    };
     assert!(inner.is("", "s"));
-    assert_eq!((inner.attribute("", "a"), inner.attribute_named("a")), (None, Some("3")));
+    assert_eq!(
+        (inner.attribute("", "a"), inner.attribute_named("a")),
+        (None, Some("3"))
+    );
     assert!(matches!(reader.advance().unwrap(), Some(XmlPiece::End(1))));
     assert!(matches!(reader.advance().unwrap(), Some(XmlPiece::End(0))));
     assert!(reader.advance().unwrap().is_none());
@@ -74,7 +96,9 @@ fn names_and_attributes_are_known_by_their_namespace() {
 
 #[test]
 fn no_entity_is_defined_expanded_or_fetched() {
-    let laughs: String = (1..10).map(|n| format!("<!ENTITY l{n} '{}'>", format!("&l{};", n - 1).repeat(10))).collect();
+    let laughs: String = (1..10)
+        .map(|n| format!("<!ENTITY l{n} '{}'>", format!("&l{};", n - 1).repeat(10)))
+        .collect();
     for content in [
         format!("<!DOCTYPE r [<!ENTITY l0 'ha'>{laughs}]><r>&l9;</r>"),
         "<!DOCTYPE r [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><r>&x;</r>".to_owned(),
@@ -82,12 +106,29 @@ fn no_entity_is_defined_expanded_or_fetched() {
         "<!DOCTYPE html><r/>".to_owned(),
         "<r><!DOCTYPE s></r>".to_owned(),
     ] {
-        assert!(refusal(content.as_bytes()).contains("document type declaration"), "{content}");
+        assert!(
+            refusal(content.as_bytes()).contains("document type declaration"),
+            "{content}"
+        );
     }
-    assert_eq!(refusal(b"<r>a&nbsp;b</r>"), "byte 4: entity `&nbsp;` is not defined");
+    assert_eq!(
+        refusal(b"<r>a&nbsp;b</r>"),
+        "byte 4: entity `&nbsp;` is not defined"
+    );
     assert!(refusal(b"<r x='&x;'/>").starts_with("byte 0: "));
-    assert_eq!(only_text(b"<r>&lt;&gt;&amp;&quot;&apos;&#65;&#x1F600;</r>"), "<>&\"'A\u{1f600}");
-    for reference in ["&#0;", "&#8;", "&#xFFFF;", "&#xD800;", "&#99999999;", "&#x;", "&"] {
+    assert_eq!(
+        only_text(b"<r>&lt;&gt;&amp;&quot;&apos;&#65;&#x1F600;</r>"),
+        "<>&\"'A\u{1f600}"
+    );
+    for reference in [
+        "&#0;",
+        "&#8;",
+        "&#xFFFF;",
+        "&#xD800;",
+        "&#99999999;",
+        "&#x;",
+        "&",
+    ] {
         refusal(format!("<r>{reference}</r>").as_bytes());
     }
 }
@@ -106,7 +147,10 @@ fn what_is_not_well_formed_is_refused_with_its_byte() {
         ("<r><a>text", "byte 10: ends inside an element"),
         ("<r><a", "byte 3: "),
         ("<r a='1' a='2'/>", "byte 0: "),
-        ("<r xmlns:p='u' xmlns:q='u' p:a='1' q:a='2'/>", "byte 0: attribute `a` is there twice"),
+        (
+            "<r xmlns:p='u' xmlns:q='u' p:a='1' q:a='2'/>",
+            "byte 0: attribute `a` is there twice",
+        ),
         ("<r a=1/>", "byte 0: "),
         ("<p:r/>", "byte 0: prefix `p` stands for no namespace"),
         ("<r p:a='1'/>", "byte 0: prefix `p` stands for no namespace"),
@@ -128,33 +172,78 @@ fn depth_and_attributes_have_a_limit_and_length_has_none() {
     while reader.advance().unwrap().is_some() {}
     assert!(refusal(nested(257).as_bytes()).starts_with("byte 768: more than 256 elements"));
     assert!(refusal("<a>".repeat(1_000_000).as_bytes()).starts_with("byte 768: "));
-    let with_attributes = |count: usize| format!("<r {}/>", (0..count).map(|n| format!("a{n}='' ")).collect::<String>());
+    let with_attributes = |count: usize| {
+        format!(
+            "<r {}/>",
+            (0..count).map(|n| format!("a{n}='' ")).collect::<String>()
+        )
+    };
     assert!(read(with_attributes(256).as_bytes()).is_ok());
     assert!(refusal(with_attributes(257).as_bytes()).contains("more than 256 attributes"));
 
-    let with_namespaces = |count: usize| format!("<a>{}</a>", (0..count).map(|number| format!("<b xmlns='{number}'/>")).collect::<String>());
+    let with_namespaces = |count: usize| {
+        format!(
+            "<a>{}</a>",
+            (0..count)
+                .map(|number| format!("<b xmlns='{number}'/>"))
+                .collect::<String>()
+        )
+    };
     read(with_namespaces(1_000).as_bytes()).unwrap();
     assert!(refusal(with_namespaces(1_001).as_bytes()).contains("more than 1000 namespaces"));
-    refusal(format!("<r {}/>", (0..100_000).map(|n| format!("xmlns:n{n}='u' ")).collect::<String>()).as_bytes());
-    assert_eq!(only_text(format!("<r>{}</r>", "x".repeat(5_000_000)).as_bytes()).len(), 5_000_000);
+    refusal(
+        format!(
+            "<r {}/>",
+            (0..100_000)
+                .map(|n| format!("xmlns:n{n}='u' "))
+                .collect::<String>()
+        )
+        .as_bytes(),
+    );
+    assert_eq!(
+        only_text(format!("<r>{}</r>", "x".repeat(5_000_000)).as_bytes()).len(),
+        5_000_000
+    );
 }
 
 #[test]
 fn encodings_are_read_as_declared_or_refused() {
-    let declared = |encoding: &str, text: &[u8]| [format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?><r>").as_bytes(), text, b"<b/></r>"].concat();
+    let declared = |encoding: &str, text: &[u8]| {
+        [
+            format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?><r>").as_bytes(),
+            text,
+            b"<b/></r>",
+        ]
+        .concat()
+    };
     let windows = declared("windows-1252", b"\x93na\xefve\x94 \x80");
     assert_eq!(only_text(&windows), "“naïve” €");
     let inner = read(&windows).unwrap().swap_remove(1);
     let place = usize::try_from(inner.2).unwrap();
-    assert_eq!(&windows[place..place + usize::try_from(inner.3.length).unwrap()], b"<b/>");
-    assert_eq!(only_text(&declared("ISO-8859-1", b"caf\xe9 \x96")), "café –");
+    assert_eq!(
+        &windows[place..place + usize::try_from(inner.3.length).unwrap()],
+        b"<b/>"
+    );
+    assert_eq!(
+        only_text(&declared("ISO-8859-1", b"caf\xe9 \x96")),
+        "café –"
+    );
     assert_eq!(only_text(&declared("utf-8", "café".as_bytes())), "café");
     assert_eq!(only_text(&declared("US-ASCII", b"cafe")), "cafe");
     assert!(refusal(&declared("US-ASCII", b"caf\xe9")).contains("is not US-ASCII"));
-    assert_eq!(refusal(b"<r>caf\xe9</r>"), "byte 6: is not UTF-8, which the document declares");
-    assert_eq!(refusal(b"\xef\xbb\xbf<r>caf\xe9</r>"), "byte 9: is not UTF-8, which the document declares");
+    assert_eq!(
+        refusal(b"<r>caf\xe9</r>"),
+        "byte 6: is not UTF-8, which the document declares"
+    );
+    assert_eq!(
+        refusal(b"\xef\xbb\xbf<r>caf\xe9</r>"),
+        "byte 9: is not UTF-8, which the document declares"
+    );
     assert!(refusal(&declared("Shift_JIS", b"x")).contains("SHIFT_JIS, which is not read"));
-    let wide: Vec<u8> = "\u{feff}<r/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide: Vec<u8> = "\u{feff}<r/>"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
     refusal(&wide);
 }
 

@@ -1,5 +1,5 @@
-//! Other programs read the published Parquet. They are packages that `.ci/run` installs; without them
-//! these tests say so and skip.
+//! Other programs read the published Parquet. They are packages that `.ci/run` installs; without
+//! them these tests say so and skip.
 
 mod expected;
 mod readers;

@@ -38,7 +38,12 @@ impl Fixtures {
         let folder = home.path().join("releases").join(release_id.as_str());
         let (mut expected, counts) = of_release(&releases, &release_id, contracts(), &folder).await;
         expected["release_id"] = json!(release_id);
-        Self { _home: home, expected, rows: counts.folder_rows, values: counts.values }
+        Self {
+            _home: home,
+            expected,
+            rows: counts.folder_rows,
+            values: counts.values,
+        }
     }
 
     fn folder(&self) -> &Path {
@@ -53,14 +58,22 @@ impl Fixtures {
 fn run(python: &Path, expected: &Value, engine: &str) -> Output {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), serde_json::to_vec(expected).unwrap()).unwrap();
-    Command::new(python).arg(script("read_tables.py")).arg(file.path()).arg(engine).output().unwrap()
+    Command::new(python)
+        .arg(script("read_tables.py"))
+        .arg(file.path())
+        .arg(engine)
+        .output()
+        .unwrap()
 }
 
 /// Compares with an engine; none when it says that it cannot do so here.
 fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
     let output = run(python, expected, engine);
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{engine} reads something else:\n{told}");
+    assert!(
+        output.status.success(),
+        "{engine} reads something else:\n{told}"
+    );
     let compared: Option<Compared> = serde_json::from_slice(&output.stdout).unwrap();
     if compared.is_none() {
         eprintln!("{told}");
@@ -70,21 +83,43 @@ fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
 
 // polars blocks inside an asynchronous runtime only when that has several threads.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_table_of_the_fixtures_release_reads_the_same_by_its_delta_log_also_after_it_was_moved() {
-    let Some(python) = python(&["deltalake", "duckdb", "grpc", "polars", "pysail", "pyspark"]) else { return };
+async fn every_table_of_the_fixtures_release_reads_the_same_by_its_delta_log_also_after_it_was_moved()
+ {
+    let Some(python) = python(&["deltalake", "duckdb", "grpc", "polars", "pysail", "pyspark"])
+    else {
+        return;
+    };
     let mut fixtures = Fixtures::publish().await;
-    let moved = fixtures.folder().parent().unwrap().parent().unwrap().join("elsewhere/of-another-name");
+    let moved = fixtures
+        .folder()
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("elsewhere/of-another-name");
     for is_moved in [false, true] {
         for engine in ENGINES {
             let compared = compare(&python, &fixtures.expected, engine).unwrap();
-            assert_eq!((compared.tables, compared.rows, compared.values), (fixtures.tables(), fixtures.rows, fixtures.values), "{engine}, {is_moved}");
+            assert_eq!(
+                (compared.tables, compared.rows, compared.values),
+                (fixtures.tables(), fixtures.rows, fixtures.values),
+                "{engine}, {is_moved}"
+            );
         }
         let compared = compare(&python, &fixtures.expected, "pandas").unwrap();
-        assert_eq!((compared.tables, compared.rows), (fixtures.tables(), fixtures.rows), "pandas, {is_moved}");
+        assert_eq!(
+            (compared.tables, compared.rows),
+            (fixtures.tables(), fixtures.rows),
+            "pandas, {is_moved}"
+        );
         // Texts and whole numbers only.
         assert!(compared.values > fixtures.values / 3, "{compared:?}");
         if let Some(compared) = compare(&python, &fixtures.expected, "duckdb") {
-            assert_eq!((compared.tables, compared.values), (fixtures.tables(), fixtures.values), "duckdb, {is_moved}");
+            assert_eq!(
+                (compared.tables, compared.values),
+                (fixtures.tables(), fixtures.values),
+                "duckdb, {is_moved}"
+            );
         }
         if !is_moved {
             std::fs::create_dir_all(moved.parent().unwrap()).unwrap();
@@ -96,31 +131,55 @@ async fn every_table_of_the_fixtures_release_reads_the_same_by_its_delta_log_als
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spark_reads_every_folder_of_the_fixtures_release_beside_its_delta_log() {
-    let Some(python) = python(&["pyspark"]) else { return };
+    let Some(python) = python(&["pyspark"]) else {
+        return;
+    };
     if Command::new("java").arg("-version").output().is_err() {
         eprintln!("skipped: java is not installed");
         return;
     }
     let fixtures = Fixtures::publish().await;
     let compared = compare(&python, &fixtures.expected, "spark").unwrap();
-    assert_eq!((compared.tables, compared.rows, compared.values), (fixtures.tables(), fixtures.rows, fixtures.values));
+    assert_eq!(
+        (compared.tables, compared.rows, compared.values),
+        (fixtures.tables(), fixtures.rows, fixtures.values)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn delta_logs_and_the_data_package_say_what_is_in_the_parts() {
-    let Some(python) = python(&["dplib", "frictionless", "jsonschema"]) else { return };
+    let Some(python) = python(&["dplib", "frictionless", "jsonschema"]) else {
+        return;
+    };
     let fixtures = Fixtures::publish().await;
     let logs = compare(&python, &fixtures.expected, "logs").unwrap();
     assert_eq!((logs.tables, logs.rows), (fixtures.tables(), fixtures.rows));
-    assert!(logs.values > 2 * fixtures.tables(), "keys were looked at: {logs:?}");
+    assert!(
+        logs.values > 2 * fixtures.tables(),
+        "keys were looked at: {logs:?}"
+    );
     let package = compare(&python, &fixtures.expected, "package").unwrap();
-    assert_eq!((package.tables, package.rows, package.values), (fixtures.tables(), fixtures.rows, fixtures.values));
+    assert_eq!(
+        (package.tables, package.rows, package.values),
+        (fixtures.tables(), fixtures.rows, fixtures.values)
+    );
 }
 
 /// Each comparison, once with something else to find.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_reads_something_else_is_noticed() {
-    let Some(python) = python(&["deltalake", "dplib", "frictionless", "grpc", "jsonschema", "polars", "pysail", "pyspark"]) else { return };
+    let Some(python) = python(&[
+        "deltalake",
+        "dplib",
+        "frictionless",
+        "grpc",
+        "jsonschema",
+        "polars",
+        "pysail",
+        "pyspark",
+    ]) else {
+        return;
+    };
     let fixtures = Fixtures::publish().await;
     let (folder, part) = (fixtures.folder(), "/datasets/geo.county/parts/0");
     let told = |expected: &Value, engine: &str| {
@@ -137,24 +196,44 @@ async fn an_engine_that_reads_something_else_is_noticed() {
     // One table shows that an engine's difference is noticed: the others are not read again.
     let of_one_table = |path: &str, value: Value| {
         let mut changed = changed(path, value);
-        changed["datasets"].as_object_mut().unwrap().retain(|dataset_id, _| dataset_id == "geo.county");
+        changed["datasets"]
+            .as_object_mut()
+            .unwrap()
+            .retain(|dataset_id, _| dataset_id == "geo.county");
         changed
     };
     for engine in [ENGINES, &["pandas"]].concat() {
-        let text = told(&of_one_table("/values/county_fips/0", json!("1049")), engine);
+        let text = told(
+            &of_one_table("/values/county_fips/0", json!("1049")),
+            engine,
+        );
         assert!(text.contains("expected '1049'"), "{engine}: {text}");
     }
     for engine in ENGINES {
         let text = told(&of_one_table("/columns/1/kind", json!("Int64")), engine);
         assert!(text.contains("geo.county: columns are"), "{engine}: {text}");
     }
-    let row = fixtures.expected.pointer(&format!("{part}/values/county_fips")).unwrap().as_array().unwrap().len() - 1;
-    let text = told(&changed(&format!("/values/county_fips/{row}"), json!("99999")), "logs");
+    let row = fixtures
+        .expected
+        .pointer(&format!("{part}/values/county_fips"))
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .len()
+        - 1;
+    let text = told(
+        &changed(&format!("/values/county_fips/{row}"), json!("99999")),
+        "logs",
+    );
     assert!(text.contains("log of geo.county: says"), "{text}");
     let text = told(&changed("/values/county_fips/0", json!("1049")), "package");
     assert!(text.contains("`county_fips` is '1049', which"), "{text}");
     let package = folder.join("datapackage.json");
     let written = std::fs::read_to_string(&package).unwrap();
-    std::fs::write(&package, written.replace("\"type\": \"table\"", "\"type\": \"chair\"")).unwrap();
+    std::fs::write(
+        &package,
+        written.replace("\"type\": \"table\"", "\"type\": \"chair\""),
+    )
+    .unwrap();
     assert!(told(&fixtures.expected, "package").contains("profile: $.resources[0].type"));
 }

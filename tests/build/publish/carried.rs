@@ -1,11 +1,15 @@
-//! Rows that are carried into a part leave no trace of it: its bytes are those of a build from nothing, whichever subjects changed.
+//! Rows that are carried into a part leave no trace of it: its bytes are those of a build from
+//! nothing, whichever subjects changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use polars::prelude::{DataFrame, NamedFrom, Series};
 use proptest::prelude::*;
-use pubdata_build::publish::{BuiltTable, CarriedRows, EarlierPart, IsCompared, Lineage, PartSubject, RowsAre, Stage, StagedPart, Statistics, stage};
+use pubdata_build::publish::{
+    BuiltTable, CarriedRows, EarlierPart, IsCompared, Lineage, PartSubject, RowsAre, Stage,
+    StagedPart, Statistics, stage,
+};
 use pubdata_core::contract::{Contract, Contracts, Physical};
 use pubdata_core::ids::Digest;
 use pubdata_store::{PartReport, Staging};
@@ -17,7 +21,9 @@ type Subjects = BTreeMap<u32, (usize, i64)>;
 
 fn with_warnings() -> Contract {
     let mut contract = contract();
-    contract.columns.push(column("warnings", Physical::StringList, false));
+    contract
+        .columns
+        .push(column("warnings", Physical::StringList, false));
     contract
 }
 
@@ -26,21 +32,74 @@ type Row = (u32, usize, i64);
 
 fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
     let wanted = subjects.iter().filter(|(subject, _)| is_wanted(**subject));
-    let rows: Vec<Row> = wanted.flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed))).collect();
+    let rows: Vec<Row> = wanted
+        .flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed)))
+        .collect();
     let number = |(subject, row, seed): &Row| i64::from(*subject) * 31 + *row as i64 * 7 + seed;
-    let texts = |name: &str, of: &dyn Fn(&Row) -> Option<String>| Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>());
-    let warnings = |row: &Row| Some(if number(row) % 5 == 0 { "odd\u{1f}late".to_owned() } else { String::new() });
-    let pointed: Vec<[u64; 4]> = rows.iter().map(|row| [0, 1, number(row).unsigned_abs(), 20]).collect();
+    let texts = |name: &str, of: &dyn Fn(&Row) -> Option<String>| {
+        Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>())
+    };
+    let warnings = |row: &Row| {
+        Some(if number(row) % 5 == 0 {
+            "odd\u{1f}late".to_owned()
+        } else {
+            String::new()
+        })
+    };
+    let pointed: Vec<[u64; 4]> = rows
+        .iter()
+        .map(|row| [0, 1, number(row).unsigned_abs(), 20])
+        .collect();
     DataFrame::new_infer_height(vec![
-        texts("record_id", &|(subject, row, _)| Some(format!("test.place:{subject:04}:{row:05}"))).into(),
+        texts("record_id", &|(subject, row, _)| {
+            Some(format!("test.place:{subject:04}:{row:05}"))
+        })
+        .into(),
         Series::new("year".into(), vec![2024_i32; rows.len()]).into(),
-        texts("code", &|(subject, row, _)| Some(format!("{subject:04}{row:05}"))).into(),
-        Series::new("persons".into(), rows.iter().map(|row| (number(row) % 3 != 0).then(|| number(row))).collect::<Vec<_>>()).into(),
-        Series::new("lat".into(), rows.iter().map(|row| Some(number(row) as f64 / 7.0)).collect::<Vec<_>>()).into(),
-        Series::new("is_open".into(), rows.iter().map(|row| (number(row) % 4 != 0).then(|| number(row) % 2 == 0)).collect::<Vec<_>>()).into(),
-        texts("opened", &|row| Some(format!("20{:02}-02-0{}", number(row) % 100, 1 + number(row) % 9))).into(),
-        Series::new("share".into(), rows.iter().map(|row| Some(number(row) % 1_000)).collect::<Vec<_>>()).into(),
-        texts("grades", &|row| (number(row) % 6 != 0).then(|| format!("PK\u{1f}{}", number(row) % 13))).into(),
+        texts("code", &|(subject, row, _)| {
+            Some(format!("{subject:04}{row:05}"))
+        })
+        .into(),
+        Series::new(
+            "persons".into(),
+            rows.iter()
+                .map(|row| (number(row) % 3 != 0).then(|| number(row)))
+                .collect::<Vec<_>>(),
+        )
+        .into(),
+        Series::new(
+            "lat".into(),
+            rows.iter()
+                .map(|row| Some(number(row) as f64 / 7.0))
+                .collect::<Vec<_>>(),
+        )
+        .into(),
+        Series::new(
+            "is_open".into(),
+            rows.iter()
+                .map(|row| (number(row) % 4 != 0).then(|| number(row) % 2 == 0))
+                .collect::<Vec<_>>(),
+        )
+        .into(),
+        texts("opened", &|row| {
+            Some(format!(
+                "20{:02}-02-0{}",
+                number(row) % 100,
+                1 + number(row) % 9
+            ))
+        })
+        .into(),
+        Series::new(
+            "share".into(),
+            rows.iter()
+                .map(|row| Some(number(row) % 1_000))
+                .collect::<Vec<_>>(),
+        )
+        .into(),
+        texts("grades", &|row| {
+            (number(row) % 6 != 0).then(|| format!("PK\u{1f}{}", number(row) % 13))
+        })
+        .into(),
         texts("validation_status", &|_| Some("passed".to_owned())).into(),
         pointers(&pointed.iter().map(<[u64; 4]>::as_slice).collect::<Vec<_>>()).into(),
         texts("warnings", &warnings).into(),
@@ -49,33 +108,76 @@ fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
 }
 
 fn lineage(subjects: &Subjects) -> Lineage {
-    Lineage { fingerprint: Digest::of(b"all"), subjects: Some(subjects.keys().map(|subject| (format!("{subject:04}"), None)).collect()) }
+    Lineage {
+        fingerprint: Digest::of(b"all"),
+        subjects: Some(
+            subjects
+                .keys()
+                .map(|subject| (format!("{subject:04}"), None))
+                .collect(),
+        ),
+    }
 }
 
 /// The rows of some subjects of a part.
 fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> CarriedRows {
-    EarlierPart::open(bytes.clone()).unwrap().keep(|subject| kept.contains(&subject.parse().unwrap())).unwrap()
+    EarlierPart::open(bytes.clone())
+        .unwrap()
+        .keep(|subject| kept.contains(&subject.parse().unwrap()))
+        .unwrap()
 }
 
 fn table(frame: DataFrame) -> BuiltTable {
     let partition = BTreeMap::from([("year".to_owned(), "2024".to_owned())]);
-    BuiltTable { dataset_id: "test.place".to_owned(), partition, frame, rows: RowsAre::Unchecked, report: PartReport::default() }
+    BuiltTable {
+        dataset_id: "test.place".to_owned(),
+        partition,
+        frame,
+        rows: RowsAre::Unchecked,
+        report: PartReport::default(),
+    }
 }
 
-/// Builds the part: all subjects, or those not in `kept`, of which the rows are taken from the bytes of a part of before.
-fn part_of(place: &Place, subjects: &Subjects, kept: &BTreeSet<u32>, before: Option<&Bytes>) -> (StagedPart, Bytes) {
+/// Builds the part: all subjects, or those not in `kept`, of which the rows are taken from the
+/// bytes of a part of before.
+fn part_of(
+    place: &Place,
+    subjects: &Subjects,
+    kept: &BTreeSet<u32>,
+    before: Option<&Bytes>,
+) -> (StagedPart, Bytes) {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
     let rows = rows_of(subjects, |subject| !kept.contains(&subject));
     let mut report = PartReport::default();
-    for codes in rows.column("warnings").unwrap().str().unwrap().iter().flatten().filter(|codes| !codes.is_empty()) {
-        codes.split('\u{1f}').for_each(|code| *report.warnings.entry(code.to_owned()).or_default() += 1);
+    for codes in rows
+        .column("warnings")
+        .unwrap()
+        .str()
+        .unwrap()
+        .iter()
+        .flatten()
+        .filter(|codes| !codes.is_empty())
+    {
+        codes
+            .split('\u{1f}')
+            .for_each(|code| *report.warnings.entry(code.to_owned()).or_default() += 1);
     }
-    let table = BuiltTable { report, ..table(rows) };
+    let table = BuiltTable {
+        report,
+        ..table(rows)
+    };
     let carried = before.map(|bytes| kept_of(bytes, kept));
-    stage.add(table, &inputs("one"), Some(&lineage(subjects)), carried.as_ref()).unwrap();
+    stage
+        .add(
+            table,
+            &inputs("one"),
+            Some(&lineage(subjects)),
+            carried.as_ref(),
+        )
+        .unwrap();
     let staged = stage.parts().remove(0);
     let bytes = staging.part(&staged.part.path).unwrap().unwrap();
     (staged, bytes.into())
@@ -84,7 +186,11 @@ fn part_of(place: &Place, subjects: &Subjects, kept: &BTreeSet<u32>, before: Opt
 fn assert_same(before: &Subjects, after: &Subjects) {
     let place = Place::new();
     let (_, published) = part_of(&place, before, &BTreeSet::new(), None);
-    let kept: BTreeSet<u32> = after.iter().filter(|(subject, rows)| before.get(subject) == Some(rows)).map(|(subject, _)| *subject).collect();
+    let kept: BTreeSet<u32> = after
+        .iter()
+        .filter(|(subject, rows)| before.get(subject) == Some(rows))
+        .map(|(subject, _)| *subject)
+        .collect();
     let (carried, carried_bytes) = part_of(&place, after, &kept, Some(&published));
     let (whole, whole_bytes) = part_of(&place, after, &BTreeSet::new(), None);
     assert_eq!(carried, whole);
@@ -93,7 +199,9 @@ fn assert_same(before: &Subjects, after: &Subjects) {
 
 #[test]
 fn row_groups_in_which_nothing_changed_are_those_of_a_build_from_nothing() {
-    let before: Subjects = (0..20).map(|subject| (subject, (1_200 + subject as usize * 3, 0))).collect();
+    let before: Subjects = (0..20)
+        .map(|subject| (subject, (1_200 + subject as usize * 3, 0)))
+        .collect();
     let with = |changes: &[(u32, Option<(usize, i64)>)]| {
         let mut after = before.clone();
         for (subject, rows) in changes {
@@ -105,19 +213,32 @@ fn row_groups_in_which_nothing_changed_are_those_of_a_build_from_nothing() {
         after
     };
     assert_same(&before, &with(&[(7, Some((1_222, 0)))]));
-    assert_same(&before, &with(&[(0, None), (10, Some((1_190, 5))), (19, Some((1, 0))), (20, Some((5_000, 1)))]));
+    assert_same(
+        &before,
+        &with(&[
+            (0, None),
+            (10, Some((1_190, 5))),
+            (19, Some((1, 0))),
+            (20, Some((5_000, 1))),
+        ]),
+    );
     let large = (10, Some((66_000, 0)));
     assert_same(&with(&[large]), &with(&[large, (2, None)]));
 }
 
-/// What a stage compares with that is given parts in an order, each but for the rows of some subjects.
+/// What a stage compares with that is given parts in an order, each but for the rows of some
+/// subjects.
 fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statistics {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
-    let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap().comparing(IsCompared(true));
+    let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry)
+        .unwrap()
+        .comparing(IsCompared(true));
     for (bytes, kept) in parts {
         match kept {
-            Some(kept) => stage.add_others_before("test.place", &kept_of(bytes, kept)).unwrap(),
+            Some(kept) => stage
+                .add_others_before("test.place", &kept_of(bytes, kept))
+                .unwrap(),
             None => stage.add_before("test.place", (*bytes).clone()).unwrap(),
         }
     }
@@ -126,42 +247,87 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
 
 fn assert_alike(one: &Statistics, other: &Statistics) {
     assert_eq!(one.rows, other.rows);
-    let told = |statistics: &Statistics| -> Vec<String> { statistics.columns().map(|column| format!("{column:?}")).collect() };
+    let told = |statistics: &Statistics| -> Vec<String> {
+        statistics
+            .columns()
+            .map(|column| format!("{column:?}"))
+            .collect()
+    };
     assert_eq!(told(one), told(other));
     for changes in [one.changes(other), other.changes(one)] {
-        assert!(changes.gone == 0 && changes.columns.values().all(|(_, changed)| *changed == 0), "{changes:?}");
+        assert!(
+            changes.gone == 0 && changes.columns.values().all(|(_, changed)| *changed == 0),
+            "{changes:?}"
+        );
     }
     assert_eq!(one.changes(other).records, other.changes(one).records);
 }
 
-/// Of a part from which rows are carried, the others are compared, as if they had been in a part of their own.
+/// Of a part from which rows are carried, the others are compared, as if they had been in a part of
+/// their own.
 #[test]
 fn rows_that_are_carried_are_not_compared() {
     let place = Place::new();
-    let subjects: Subjects = (0..20).map(|subject| (subject, (1_200 + subject as usize * 3, 0))).collect();
+    let subjects: Subjects = (0..20)
+        .map(|subject| (subject, (1_200 + subject as usize * 3, 0)))
+        .collect();
     let (_, all) = part_of(&place, &subjects, &BTreeSet::new(), None);
     let every: BTreeSet<u32> = subjects.keys().copied().collect();
-    for built in [&[][..], &[0], &[19], &[3, 4, 11], &[0, 1, 2, 3, 4, 5, 6, 18]] {
-        let kept: BTreeSet<u32> = every.iter().copied().filter(|subject| !built.contains(subject)).collect();
-        let others: Subjects = subjects.iter().filter(|(subject, _)| built.contains(subject)).map(|(subject, rows)| (*subject, *rows)).collect();
+    for built in [
+        &[][..],
+        &[0],
+        &[19],
+        &[3, 4, 11],
+        &[0, 1, 2, 3, 4, 5, 6, 18],
+    ] {
+        let kept: BTreeSet<u32> = every
+            .iter()
+            .copied()
+            .filter(|subject| !built.contains(subject))
+            .collect();
+        let others: Subjects = subjects
+            .iter()
+            .filter(|(subject, _)| built.contains(subject))
+            .map(|(subject, rows)| (*subject, *rows))
+            .collect();
         let (_, alone) = part_of(&place, &others, &BTreeSet::new(), None);
-        let (by_place, alone) = (compared(&place, &[(&all, Some(&kept))]), compared(&place, &[(&alone, None)]));
-        assert_eq!(by_place.rows, others.values().map(|(rows, _)| *rows as u64).sum::<u64>());
+        let (by_place, alone) = (
+            compared(&place, &[(&all, Some(&kept))]),
+            compared(&place, &[(&alone, None)]),
+        );
+        assert_eq!(
+            by_place.rows,
+            others.values().map(|(rows, _)| *rows as u64).sum::<u64>()
+        );
         assert_alike(&by_place, &alone);
     }
 }
 
-/// A sample is full after the first part, so that of the next only what can come into it is looked at.
+/// A sample is full after the first part, so that of the next only what can come into it is looked
+/// at.
 #[test]
 fn parts_are_compared_alike_in_any_order() {
     let place = Place::new();
     let parts: Vec<Bytes> = (0..3)
-        .map(|part| part_of(&place, &(part * 10..part * 10 + 10).map(|subject| (subject, (900, i64::from(part)))).collect(), &BTreeSet::new(), None).1)
+        .map(|part| {
+            part_of(
+                &place,
+                &(part * 10..part * 10 + 10)
+                    .map(|subject| (subject, (900, i64::from(part))))
+                    .collect(),
+                &BTreeSet::new(),
+                None,
+            )
+            .1
+        })
         .collect();
-    let orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0]].map(|order| compared(&place, &order.map(|part: usize| (&parts[part], None))));
+    let orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0]]
+        .map(|order| compared(&place, &order.map(|part: usize| (&parts[part], None))));
     assert_alike(&orders[0], &orders[1]);
     assert_alike(&orders[0], &orders[2]);
-    let whole: Subjects = (0..30).map(|subject| (subject, (900, i64::from(subject / 10)))).collect();
+    let whole: Subjects = (0..30)
+        .map(|subject| (subject, (900, i64::from(subject / 10))))
+        .collect();
     let (_, whole) = part_of(&place, &whole, &BTreeSet::new(), None);
     assert_alike(&orders[0], &compared(&place, &[(&whole, None)]));
 }
@@ -175,7 +341,15 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
     let carried = kept_of(&published, &BTreeSet::from([1]));
-    let error = stage.add(table(rows_of(&subjects, |_| true)), &inputs("one"), Some(&lineage(&subjects)), Some(&carried)).unwrap_err().to_string();
+    let error = stage
+        .add(
+            table(rows_of(&subjects, |_| true)),
+            &inputs("one"),
+            Some(&lineage(&subjects)),
+            Some(&carried),
+        )
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("subject 0001 is there twice"), "{error}");
 }
 
@@ -183,8 +357,24 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
 fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
     let digest = Digest::of(b"one").to_string();
     let subjects = PartSubject::all(&format!("0001 {digest} 3\n0002 - 0\n0003 - 4\n")).unwrap();
-    let found: Vec<_> = subjects.iter().map(|subject| (subject.key.as_str(), subject.fingerprint, subject.rows.clone())).collect();
-    assert_eq!(found, [("0001", Some(Digest::of(b"one")), 0..3), ("0002", None, 3..3), ("0003", None, 3..7)]);
+    let found: Vec<_> = subjects
+        .iter()
+        .map(|subject| {
+            (
+                subject.key.as_str(),
+                subject.fingerprint,
+                subject.rows.clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("0001", Some(Digest::of(b"one")), 0..3),
+            ("0002", None, 3..3),
+            ("0003", None, 3..7)
+        ]
+    );
     for wrong in [
         format!("0002 {digest}"),
         "0002 - x".to_owned(),
@@ -195,15 +385,25 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
         "0000 - 1".to_owned(),
         format!("0002 - {}", u64::MAX),
     ] {
-        let error = PartSubject::all(&format!("0001 {digest} 3\n{wrong}\n")).unwrap_err().to_string();
-        assert!(error.contains(&format!("`{wrong}` is no line about the next subject")), "{error}");
+        let error = PartSubject::all(&format!("0001 {digest} 3\n{wrong}\n"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(&format!("`{wrong}` is no line about the next subject")),
+            "{error}"
+        );
     }
     let place = Place::new();
     let build = build(2024, "one", frame(2024, 3));
     let contracts = Contracts::from([("test.place".to_owned(), contract())]);
     let staged = stage(&place.home, &contracts, build).unwrap();
-    let error = EarlierPart::open(staged.bytes(&staged.parts[0].part).unwrap()).unwrap_err().to_string();
-    assert!(error.contains("tells of subjects with 0 rows, and there are 3"), "{error}");
+    let error = EarlierPart::open(staged.bytes(&staged.parts[0].part).unwrap())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("tells of subjects with 0 rows, and there are 3"),
+        "{error}"
+    );
 }
 
 /// A row that points to a file which this build has not read could not be traced.
@@ -218,15 +418,26 @@ fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
         let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
         let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
         let mut rows = rows_of(&subjects, |subject| built.contains(&subject));
-        rows.with_column(pointers(&vec![&[0, 0, 10, 20][..]; rows.height()]).into()).unwrap();
-        stage.add(table(rows), &inputs(of_inputs), Some(&lineage(&subjects)), carried)?;
-        Ok::<_, pubdata_core::error::Error>(Bytes::from(staging.part(&stage.parts()[0].part.path).unwrap().unwrap()))
+        rows.with_column(pointers(&vec![&[0, 0, 10, 20][..]; rows.height()]).into())
+            .unwrap();
+        stage.add(
+            table(rows),
+            &inputs(of_inputs),
+            Some(&lineage(&subjects)),
+            carried,
+        )?;
+        Ok::<_, pubdata_core::error::Error>(Bytes::from(
+            staging.part(&stage.parts()[0].part.path).unwrap().unwrap(),
+        ))
     };
     let published = add("one", &[0, 1, 2], None).unwrap();
     let kept = || kept_of(&published, &BTreeSet::from([0, 1]));
     assert!(add("one", &[2], Some(&kept())).unwrap() == published);
     let error = add("two", &[2], Some(&kept())).unwrap_err().to_string();
-    assert!(error.contains("which is not an input of this build"), "{error}");
+    assert!(
+        error.contains("which is not an input of this build"),
+        "{error}"
+    );
 }
 
 /// Rows whose subject the part was not made from would be carried by nobody.
@@ -238,8 +449,19 @@ fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
-    let error = stage.add(table(rows_of(&subjects, |_| true)), &inputs("one"), Some(&lineage(&others)), None).unwrap_err().to_string();
-    assert!(error.contains("rows are of 0002, which is no subject of the shard"), "{error}");
+    let error = stage
+        .add(
+            table(rows_of(&subjects, |_| true)),
+            &inputs("one"),
+            Some(&lineage(&others)),
+            None,
+        )
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("rows are of 0002, which is no subject of the shard"),
+        "{error}"
+    );
 }
 
 proptest! {

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 
-use pubdata_build::publish::{Contribution, Outcome, list, prepare, promote, refusal_to_carry, rollback, stage, staged};
+use pubdata_build::publish::{
+    Contribution, Outcome, list, prepare, promote, refusal_to_carry, rollback, stage, staged,
+};
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_store::{ChannelAction, Manifest, NotRenewed, Unrenewed};
@@ -11,32 +13,86 @@ use super::{NOW, Place, build, carried, contracts, frame, task_id};
 const LATER: &str = "2026-02-03T04:05:06Z";
 
 fn inode(place: &Place, release_id: &ReleaseId, year: i32) -> u64 {
-    let path = place.root().join(format!("releases/{release_id}/test.place/{year}.parquet"));
+    let path = place
+        .root()
+        .join(format!("releases/{release_id}/test.place/{year}.parquet"));
     std::fs::metadata(path).unwrap().ino()
 }
 
 #[tokio::test]
 async fn a_release_is_complete_and_the_channel_points_at_it() {
     let place = Place::new();
-    let committed = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await;
-    assert_eq!((committed.outcome, &committed.previous, committed.parts_written), (Outcome::Published, &None, 2));
+    let committed = place
+        .publish(vec![
+            place.built(2023, "one", 1),
+            place.built(2024, "one", 1),
+        ])
+        .await;
+    assert_eq!(
+        (
+            committed.outcome,
+            &committed.previous,
+            committed.parts_written
+        ),
+        (Outcome::Published, &None, 2)
+    );
     let entry = place.releases.channel("nightly").await.unwrap().unwrap();
-    assert_eq!((entry.generation, &entry.release_id, entry.action), (1, &committed.release_id, ChannelAction::Publish));
-    let manifest = place.releases.manifest(&committed.release_id).await.unwrap();
-    assert_eq!((manifest.rows("test.place"), manifest.quarantined("test.place")["bad_code"]), (6, 4));
+    assert_eq!(
+        (entry.generation, &entry.release_id, entry.action),
+        (1, &committed.release_id, ChannelAction::Publish)
+    );
+    let manifest = place
+        .releases
+        .manifest(&committed.release_id)
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            manifest.rows("test.place"),
+            manifest.quarantined("test.place")["bad_code"]
+        ),
+        (6, 4)
+    );
     let paths: Vec<String> = place.files(&committed.release_id).into_keys().collect();
     let log = "test.place/_delta_log/00000000000000000000.json";
-    assert_eq!(paths, ["datapackage.json", "manifest.json", "test.place/2023.parquet", "test.place/2024.parquet", log]);
+    assert_eq!(
+        paths,
+        [
+            "datapackage.json",
+            "manifest.json",
+            "test.place/2023.parquet",
+            "test.place/2024.parquet",
+            log
+        ]
+    );
     let part = &manifest.datasets["test.place"].parts[1];
-    assert_eq!(part.key_range, Some(("test.place:2024:00501".to_owned(), "test.place:2024:99999".to_owned())));
-    assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0, "staging is cleared");
+    assert_eq!(
+        part.key_range,
+        Some((
+            "test.place:2024:00501".to_owned(),
+            "test.place:2024:99999".to_owned()
+        ))
+    );
+    assert_eq!(
+        std::fs::read_dir(place.home.staging_dir()).unwrap().count(),
+        0,
+        "staging is cleared"
+    );
 }
 
 #[tokio::test]
 async fn equal_builds_make_the_same_release_in_another_folder_at_another_time_in_another_order() {
     let (here, there) = (Place::new(), Place::new());
-    let first = here.publish(vec![here.built(2023, "one", 1), here.built(2024, "one", 1)]).await;
-    let second = there.try_publish(vec![there.built(2024, "one", 1), there.built(2023, "one", 1)], LATER).await.unwrap();
+    let first = here
+        .publish(vec![here.built(2023, "one", 1), here.built(2024, "one", 1)])
+        .await;
+    let second = there
+        .try_publish(
+            vec![there.built(2024, "one", 1), there.built(2023, "one", 1)],
+            LATER,
+        )
+        .await
+        .unwrap();
     assert_eq!(first.release_id, second.release_id);
     let parts = |place: &Place| {
         let mut files = place.files(&first.release_id);
@@ -50,67 +106,203 @@ async fn equal_builds_make_the_same_release_in_another_folder_at_another_time_in
 async fn publishing_the_same_again_changes_nothing() {
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
-    let again = place.try_publish(vec![place.built(2024, "one", 1)], LATER).await.unwrap();
-    assert_eq!((again.outcome, &again.release_id), (Outcome::Unchanged, &first.release_id));
+    let again = place
+        .try_publish(vec![place.built(2024, "one", 1)], LATER)
+        .await
+        .unwrap();
+    assert_eq!(
+        (again.outcome, &again.release_id),
+        (Outcome::Unchanged, &first.release_id)
+    );
     let carried = place.try_publish(vec![carried(2024)], LATER).await.unwrap();
     assert_eq!(carried.outcome, Outcome::Unchanged);
-    assert_eq!(place.releases.channel_history("nightly").await.unwrap().len(), 1);
-    assert_eq!(place.releases.manifest(&first.release_id).await.unwrap().published_at, NOW);
-    assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0);
+    assert_eq!(
+        place
+            .releases
+            .channel_history("nightly")
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        place
+            .releases
+            .manifest(&first.release_id)
+            .await
+            .unwrap()
+            .published_at,
+        NOW
+    );
+    assert_eq!(
+        std::fs::read_dir(place.home.staging_dir()).unwrap().count(),
+        0
+    );
 }
 
 #[tokio::test]
 async fn unchanged_parts_are_linked_and_changed_ones_are_written() {
     let place = Place::new();
-    let first = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await;
-    let second = place.publish(vec![carried(2023), place.built(2024, "two", 2)]).await;
+    let first = place
+        .publish(vec![
+            place.built(2023, "one", 1),
+            place.built(2024, "one", 1),
+        ])
+        .await;
+    let second = place
+        .publish(vec![carried(2023), place.built(2024, "two", 2)])
+        .await;
     assert_eq!((second.parts_linked, second.parts_written), (1, 1));
-    assert_eq!(inode(&place, &first.release_id, 2023), inode(&place, &second.release_id, 2023));
-    assert_ne!(inode(&place, &first.release_id, 2024), inode(&place, &second.release_id, 2024));
+    assert_eq!(
+        inode(&place, &first.release_id, 2023),
+        inode(&place, &second.release_id, 2023)
+    );
+    assert_ne!(
+        inode(&place, &first.release_id, 2024),
+        inode(&place, &second.release_id, 2024)
+    );
 }
 
 #[tokio::test]
 async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promotion() {
     let place = Place::new();
     let mut marked = build(2024, "one", frame(2024, 1));
-    (marked.entry.is_stale, marked.entry.stale_reason) = (true, Some("as a program of before wrote it".to_owned()));
-    place.publish(vec![Contribution::Built(stage(&place.home, &contracts(), marked).unwrap())]).await;
-    let stale = async |channel: &str| place.releases.present(channel).await.unwrap().unwrap().tasks.remove(&task_id(2024)).unwrap().stale_reason;
-    assert_eq!(stale("nightly").await.as_deref(), Some("as a program of before wrote it"));
+    (marked.entry.is_stale, marked.entry.stale_reason) =
+        (true, Some("as a program of before wrote it".to_owned()));
+    place
+        .publish(vec![Contribution::Built(
+            stage(&place.home, &contracts(), marked).unwrap(),
+        )])
+        .await;
+    let stale = async |channel: &str| {
+        place
+            .releases
+            .present(channel)
+            .await
+            .unwrap()
+            .unwrap()
+            .tasks
+            .remove(&task_id(2024))
+            .unwrap()
+            .stale_reason
+    };
+    assert_eq!(
+        stale("nightly").await.as_deref(),
+        Some("as a program of before wrote it")
+    );
     let first = place.publish(vec![carried(2024)]).await;
     assert_eq!(stale("nightly").await, None);
-    let mark = |reason: &str| Unrenewed::new([(task_id(2024), NotRenewed { reason: reason.to_owned(), since: Some(NOW.to_owned()) })].into());
-    place.releases.put_unrenewed("nightly", &mark("the publisher answers 503")).await.unwrap();
-    assert_eq!(place.publish(vec![carried(2024)]).await.outcome, Outcome::Unchanged);
-    assert_eq!(stale("nightly").await.as_deref(), Some("the publisher answers 503"));
-    assert!(!place.releases.manifest(&first.release_id).await.unwrap().tasks[&task_id(2024)].is_stale);
+    let mark = |reason: &str| {
+        Unrenewed::new(
+            [(
+                task_id(2024),
+                NotRenewed {
+                    reason: reason.to_owned(),
+                    since: Some(NOW.to_owned()),
+                },
+            )]
+            .into(),
+        )
+    };
+    place
+        .releases
+        .put_unrenewed("nightly", &mark("the publisher answers 503"))
+        .await
+        .unwrap();
+    assert_eq!(
+        place.publish(vec![carried(2024)]).await.outcome,
+        Outcome::Unchanged
+    );
+    assert_eq!(
+        stale("nightly").await.as_deref(),
+        Some("the publisher answers 503")
+    );
+    assert!(
+        !place
+            .releases
+            .manifest(&first.release_id)
+            .await
+            .unwrap()
+            .tasks[&task_id(2024)]
+            .is_stale
+    );
 
-    promote(&place.releases, "nightly", "stable", NOW).await.unwrap().unwrap();
-    assert_eq!(stale("stable").await.as_deref(), Some("the publisher answers 503"));
+    promote(&place.releases, "nightly", "stable", NOW)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        stale("stable").await.as_deref(),
+        Some("the publisher answers 503")
+    );
     let listed = list(&place.releases).await.unwrap();
     for release in listed {
         let is_pointed_at = release.release_id == first.release_id;
-        assert_eq!((release.channels.len(), release.stale_tasks.len()), if is_pointed_at { (2, 1) } else { (0, 0) });
+        assert_eq!(
+            (release.channels.len(), release.stale_tasks.len()),
+            if is_pointed_at { (2, 1) } else { (0, 0) }
+        );
     }
-    place.releases.put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new())).await.unwrap();
-    assert_eq!((stale("nightly").await, stale("stable").await.is_some()), (None, true));
-    assert!(promote(&place.releases, "nightly", "stable", NOW).await.unwrap().is_none());
+    place
+        .releases
+        .put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new()))
+        .await
+        .unwrap();
+    assert_eq!(
+        (stale("nightly").await, stale("stable").await.is_some()),
+        (None, true)
+    );
+    assert!(
+        promote(&place.releases, "nightly", "stable", NOW)
+            .await
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(stale("stable").await, None);
 }
 
 #[tokio::test]
 async fn what_cannot_be_carried_or_fitted_together_is_refused() {
     let place = Place::new();
-    let error = place.try_publish(vec![carried(2024)], NOW).await.unwrap_err();
-    assert!(error.to_string().contains("no release yet to carry test.places/vintage=2024 from"), "{error}");
-    assert!(place.try_publish(Vec::new(), NOW).await.unwrap_err().to_string().contains("nothing to publish"));
-    let error = place.try_publish(vec![place.built(2024, "one", 1), place.built(2024, "one", 1)], NOW).await.unwrap_err();
+    let error = place
+        .try_publish(vec![carried(2024)], NOW)
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no release yet to carry test.places/vintage=2024 from"),
+        "{error}"
+    );
+    assert!(
+        place
+            .try_publish(Vec::new(), NOW)
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("nothing to publish")
+    );
+    let error = place
+        .try_publish(
+            vec![place.built(2024, "one", 1), place.built(2024, "one", 1)],
+            NOW,
+        )
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("contributes twice"), "{error}");
     let mut other = build(2024, "one", frame(2024, 1));
     other.task_id = "test.other".to_owned();
     let other = Contribution::Built(stage(&place.home, &contracts(), other).unwrap());
-    let error = place.try_publish(vec![place.built(2024, "one", 1), other], NOW).await.unwrap_err();
-    assert!(error.to_string().contains("both make the part test.place/2024.parquet"), "{error}");
+    let error = place
+        .try_publish(vec![place.built(2024, "one", 1), other], NOW)
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("both make the part test.place/2024.parquet"),
+        "{error}"
+    );
     assert_eq!(place.current().await, None);
 }
 
@@ -121,10 +313,16 @@ async fn parts_of_an_older_major_schema_are_not_carried() {
     let manifest = place.releases.manifest(&first.release_id).await.unwrap();
     let mut newer = contracts();
     newer.get_mut("test.place").unwrap().version = "1.1.0".to_owned();
-    assert_eq!(refusal_to_carry(Some(&manifest), &newer, &task_id(2024)), None);
+    assert_eq!(
+        refusal_to_carry(Some(&manifest), &newer, &task_id(2024)),
+        None
+    );
     newer.get_mut("test.place").unwrap().version = "2.0.0".to_owned();
     let refusal = refusal_to_carry(Some(&manifest), &newer, &task_id(2024)).unwrap();
-    assert!(refusal.contains("schema version 1.0.0, now 2.0.0"), "{refusal}");
+    assert!(
+        refusal.contains("schema version 1.0.0, now 2.0.0"),
+        "{refusal}"
+    );
 }
 
 #[tokio::test]
@@ -134,25 +332,65 @@ async fn of_two_publishers_from_the_same_generation_one_wins_and_the_other_says_
     let contracts = contracts();
     let prepare = |contribution: Contribution, run: &'static str| {
         let (releases, contracts) = (&place.releases, &contracts);
-        async move { prepare(releases, contracts, "nightly", vec![contribution], false, run, NOW).await.unwrap() }
+        async move {
+            prepare(
+                releases,
+                contracts,
+                "nightly",
+                vec![contribution],
+                false,
+                run,
+                NOW,
+            )
+            .await
+            .unwrap()
+        }
     };
     let fast = prepare(place.built(2024, "two", 2), "fast").await;
     let elsewhere = Place::beside(&place);
     let slow = prepare(elsewhere.built(2024, "three", 3), "slow").await;
     let loser = slow.manifest().release_id.clone();
     let won = fast.publish(&place.home, &place.releases).await.unwrap();
-    let error = slow.publish(&elsewhere.home, &elsewhere.releases).await.unwrap_err();
+    let error = slow
+        .publish(&elsewhere.home, &elsewhere.releases)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     let text = error.to_string();
-    assert!(text.contains("`nightly`") && text.contains("run fast") && text.contains(won.release_id.as_str()), "{text}");
+    assert!(
+        text.contains("`nightly`")
+            && text.contains("run fast")
+            && text.contains(won.release_id.as_str()),
+        "{text}"
+    );
     assert_eq!(place.current().await, Some(won.release_id.clone()));
-    let history: Vec<_> = place.releases.channel_history("nightly").await.unwrap().into_iter().map(|entry| entry.release_id).collect();
+    let history: Vec<_> = place
+        .releases
+        .channel_history("nightly")
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.release_id)
+        .collect();
     assert_eq!(history, [before.release_id, won.release_id.clone()]);
-    assert!(place.releases.exists(&loser).await.unwrap(), "the loser's release is whole; nobody points at it");
+    assert!(
+        place.releases.exists(&loser).await.unwrap(),
+        "the loser's release is whole; nobody points at it"
+    );
 
-    let resumed = staged(&elsewhere.home, &task_id(2024), &Digest::of(b"2024 three"), None).unwrap().unwrap();
+    let resumed = staged(
+        &elsewhere.home,
+        &task_id(2024),
+        &Digest::of(b"2024 three"),
+        None,
+    )
+    .unwrap()
+    .unwrap();
     let again = elsewhere.publish(vec![Contribution::Built(resumed)]).await;
-    assert_eq!((again.release_id, again.previous, again.parts_written), (loser, Some(won.release_id), 0));
+    assert_eq!(
+        (again.release_id, again.previous, again.parts_written),
+        (loser, Some(won.release_id), 0)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -161,7 +399,11 @@ async fn publishers_racing_in_parallel_leave_one_line_of_history() {
     let racers: Vec<_> = (0..8)
         .map(|racer| {
             let place = Place::beside(&place);
-            tokio::spawn(async move { place.try_publish(vec![place.built(2020 + racer, "one", 1)], NOW).await })
+            tokio::spawn(async move {
+                place
+                    .try_publish(vec![place.built(2020 + racer, "one", 1)], NOW)
+                    .await
+            })
         })
         .collect();
     let mut published = Vec::new();
@@ -172,13 +414,26 @@ async fn publishers_racing_in_parallel_leave_one_line_of_history() {
         }
     }
     let history = place.releases.channel_history("nightly").await.unwrap();
-    assert_eq!(history.len(), published.len(), "each success is one generation");
+    assert_eq!(
+        history.len(),
+        published.len(),
+        "each success is one generation"
+    );
     assert!(!history.is_empty());
     for (entry, generation) in history.iter().zip(1..) {
         assert_eq!(entry.generation, generation);
-        let winner = published.iter().find(|committed| committed.release_id == entry.release_id).unwrap();
-        let before = history.iter().find(|before| before.generation + 1 == generation).map(|before| before.release_id.clone());
-        assert_eq!(winner.previous, before, "no publisher overwrote one it had not seen");
+        let winner = published
+            .iter()
+            .find(|committed| committed.release_id == entry.release_id)
+            .unwrap();
+        let before = history
+            .iter()
+            .find(|before| before.generation + 1 == generation)
+            .map(|before| before.release_id.clone());
+        assert_eq!(
+            winner.previous, before,
+            "no publisher overwrote one it had not seen"
+        );
     }
 }
 
@@ -187,7 +442,12 @@ async fn a_damaged_staged_file_is_never_published() {
     let place = Place::new();
     let before = place.publish(vec![place.built(2024, "one", 1)]).await;
     let built = place.built(2024, "two", 2);
-    let folder = std::fs::read_dir(place.home.staging_dir()).unwrap().next().unwrap().unwrap().path();
+    let folder = std::fs::read_dir(place.home.staging_dir())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let part = folder.join("test.place/2024.parquet");
     let mut bytes = std::fs::read(&part).unwrap();
     bytes[60] ^= 0x40;
@@ -195,7 +455,12 @@ async fn a_damaged_staged_file_is_never_published() {
     let error = place.try_publish(vec![built], NOW).await.unwrap_err();
     assert!(error.to_string().contains("has the digest"), "{error}");
     assert_eq!(place.current().await, Some(before.release_id));
-    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"2024 two"), None).unwrap().is_none(), "the next run builds it again");
+    assert!(
+        staged(&place.home, &task_id(2024), &Digest::of(b"2024 two"), None)
+            .unwrap()
+            .is_none(),
+        "the next run builds it again"
+    );
     let repaired = place.publish(vec![place.built(2024, "two", 2)]).await;
     assert_eq!(repaired.outcome, Outcome::Published);
 }
@@ -203,20 +468,51 @@ async fn a_damaged_staged_file_is_never_published() {
 #[tokio::test]
 async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_replaces_it() {
     let place = Place::new();
-    let before = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await;
-    let path = place.root().join(format!("releases/{}/test.place/2023.parquet", before.release_id));
+    let before = place
+        .publish(vec![
+            place.built(2023, "one", 1),
+            place.built(2024, "one", 1),
+        ])
+        .await;
+    let path = place.root().join(format!(
+        "releases/{}/test.place/2023.parquet",
+        before.release_id
+    ));
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[60] ^= 0x40;
     std::fs::write(&path, &bytes).unwrap();
-    let error = place.try_publish(vec![carried(2023), place.built(2024, "two", 2)], NOW).await.unwrap_err();
-    assert!(error.to_string().contains("2023.parquet is carried over, and is missing or damaged"), "{error}");
+    let error = place
+        .try_publish(vec![carried(2023), place.built(2024, "two", 2)], NOW)
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("2023.parquet is carried over, and is missing or damaged"),
+        "{error}"
+    );
     assert_eq!(place.current().await, Some(before.release_id));
-    let after = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "two", 2)]).await;
-    assert_eq!(after.parts_linked, 0, "the link to the damaged part is given up");
-    assert!(after.parts_written >= 1, "the other part may be there from the failed try");
+    let after = place
+        .publish(vec![
+            place.built(2023, "one", 1),
+            place.built(2024, "two", 2),
+        ])
+        .await;
+    assert_eq!(
+        after.parts_linked, 0,
+        "the link to the damaged part is given up"
+    );
+    assert!(
+        after.parts_written >= 1,
+        "the other part may be there from the failed try"
+    );
     let manifest = place.releases.manifest(&after.release_id).await.unwrap();
     for part in &manifest.datasets["test.place"].parts {
-        pubdata_build::publish::verify_part(part, &place.releases.part(&after.release_id, part).await.unwrap()).unwrap();
+        pubdata_build::publish::verify_part(
+            part,
+            &place.releases.part(&after.release_id, part).await.unwrap(),
+        )
+        .unwrap();
     }
 }
 
@@ -224,17 +520,37 @@ async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_rep
 async fn a_changed_manifest_is_detected() {
     let place = Place::new();
     let committed = place.publish(vec![place.built(2024, "one", 1)]).await;
-    let path = place.root().join(format!("releases/{}/manifest.json", committed.release_id));
+    let path = place
+        .root()
+        .join(format!("releases/{}/manifest.json", committed.release_id));
     let text = std::fs::read_to_string(&path).unwrap();
     Manifest::from_json(text.as_bytes()).unwrap();
     std::fs::write(&path, text.replace("\"rows\": 3", "\"rows\": 4")).unwrap();
-    let error = place.releases.manifest(&committed.release_id).await.unwrap_err();
+    let error = place
+        .releases
+        .manifest(&committed.release_id)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("was changed"), "{error}");
-    std::fs::write(&path, text.replace("\"format_version\": 1", "\"format_version\": 99")).unwrap();
-    let error = place.releases.manifest(&committed.release_id).await.unwrap_err();
+    std::fs::write(
+        &path,
+        text.replace("\"format_version\": 1", "\"format_version\": 99"),
+    )
+    .unwrap();
+    let error = place
+        .releases
+        .manifest(&committed.release_id)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("manifest format 99"), "{error}");
     std::fs::write(&path, &text[..text.len() / 2]).unwrap();
-    assert!(place.releases.manifest(&committed.release_id).await.is_err());
+    assert!(
+        place
+            .releases
+            .manifest(&committed.release_id)
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -242,16 +558,30 @@ async fn a_damaged_present_release_is_left_by_rollback_and_repaired_by_the_next_
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
     let second = place.publish(vec![place.built(2024, "two", 2)]).await;
-    let manifest = place.root().join(format!("releases/{}/manifest.json", second.release_id));
+    let manifest = place
+        .root()
+        .join(format!("releases/{}/manifest.json", second.release_id));
     std::fs::write(&manifest, "{").unwrap();
-    let error = place.try_publish(vec![place.built(2024, "three", 3)], NOW).await.unwrap_err();
-    assert!(error.way_out().unwrap().contains("releases rollback"), "{error}");
+    let error = place
+        .try_publish(vec![place.built(2024, "three", 3)], NOW)
+        .await
+        .unwrap_err();
+    assert!(
+        error.way_out().unwrap().contains("releases rollback"),
+        "{error}"
+    );
     let listed = list(&place.releases).await.unwrap();
     assert_eq!(
-        listed.iter().map(|line| (&line.release_id, line.damage.is_some())).collect::<Vec<_>>(),
+        listed
+            .iter()
+            .map(|line| (&line.release_id, line.damage.is_some()))
+            .collect::<Vec<_>>(),
         [(&first.release_id, false), (&second.release_id, true)]
     );
-    rollback(&place.releases, "nightly", None, NOW).await.unwrap().unwrap();
+    rollback(&place.releases, "nightly", None, NOW)
+        .await
+        .unwrap()
+        .unwrap();
     let repaired = place.publish(vec![place.built(2024, "two", 2)]).await;
     assert_eq!(repaired.release_id, second.release_id);
     place.releases.manifest(&second.release_id).await.unwrap();

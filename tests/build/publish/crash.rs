@@ -9,7 +9,8 @@ use super::{Place, carried};
 
 const HOME: &str = "PUBDATA_TEST_HOME";
 
-/// Also the program that the tests below start in a process of its own, with a home and a place to die at.
+/// Also the program that the tests below start in a process of its own, with a home and a place to
+/// die at.
 #[tokio::test]
 async fn a_second_night_replaces_one_year_and_keeps_the_other() {
     let place = match std::env::var_os(HOME) {
@@ -21,21 +22,40 @@ async fn a_second_night_replaces_one_year_and_keeps_the_other() {
         }
     };
     let committed = second_night(&place).await;
-    assert_eq!((committed.outcome, committed.parts_linked, committed.parts_written), (Outcome::Published, 1, 1));
+    assert_eq!(
+        (
+            committed.outcome,
+            committed.parts_linked,
+            committed.parts_written
+        ),
+        (Outcome::Published, 1, 1)
+    );
 }
 
 pub async fn first_night(place: &Place) -> ReleaseId {
-    place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await.release_id
+    place
+        .publish(vec![
+            place.built(2023, "one", 1),
+            place.built(2024, "one", 1),
+        ])
+        .await
+        .release_id
 }
 
 pub async fn second_night(place: &Place) -> pubdata_build::publish::Committed {
-    place.publish(vec![carried(2023), place.built(2024, "two", 2)]).await
+    place
+        .publish(vec![carried(2023), place.built(2024, "two", 2)])
+        .await
 }
 
 /// Asserts that a release is whole: manifest and every part as recorded.
 pub async fn assert_whole(place: &Place, release_id: &ReleaseId) {
     let manifest = place.releases.manifest(release_id).await.unwrap();
-    let parts: Vec<_> = manifest.datasets.values().flat_map(|dataset| &dataset.parts).collect();
+    let parts: Vec<_> = manifest
+        .datasets
+        .values()
+        .flat_map(|dataset| &dataset.parts)
+        .collect();
     assert_eq!(parts.len(), 2);
     for part in parts {
         verify_part(part, &place.releases.part(release_id, part).await.unwrap()).unwrap();
@@ -54,13 +74,21 @@ async fn killed_at_any_step_readers_see_the_old_or_the_new_release_and_the_next_
         let place = Place::new();
         let old = first_night(&place).await;
         let killed = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "publish::crash::a_second_night_replaces_one_year_and_keeps_the_other"])
+            .args([
+                "--exact",
+                "publish::crash::a_second_night_replaces_one_year_and_keeps_the_other",
+            ])
             .env(HOME, place.root())
             .env(VARIABLE, point)
             .output()
             .unwrap();
         let signal = std::os::unix::process::ExitStatusExt::signal(&killed.status);
-        assert_eq!(signal, Some(6), "{point}: aborted there, not before and not after: {}", String::from_utf8_lossy(&killed.stdout));
+        assert_eq!(
+            signal,
+            Some(6),
+            "{point}: aborted there, not before and not after: {}",
+            String::from_utf8_lossy(&killed.stdout)
+        );
 
         let current = place.current().await.unwrap();
         if current == old {
@@ -75,12 +103,28 @@ async fn killed_at_any_step_readers_see_the_old_or_the_new_release_and_the_next_
 
         let committed = second_night(&place).await;
         assert_eq!(committed.release_id, expected, "{point}");
-        assert_eq!(committed.outcome, if current == old { Outcome::Published } else { Outcome::Unchanged }, "{point}");
+        assert_eq!(
+            committed.outcome,
+            if current == old {
+                Outcome::Published
+            } else {
+                Outcome::Unchanged
+            },
+            "{point}"
+        );
         assert_eq!(place.current().await.unwrap(), expected, "{point}");
         assert_whole(&place, &expected).await;
-        assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0, "{point}: staging is cleared");
+        assert_eq!(
+            std::fs::read_dir(place.home.staging_dir()).unwrap().count(),
+            0,
+            "{point}: staging is cleared"
+        );
     }
-    assert_eq!(seen_old_and_new, (10, 2), "the channel moves between two points, once");
+    assert_eq!(
+        seen_old_and_new,
+        (10, 2),
+        "the channel moves between two points, once"
+    );
 }
 
 #[tokio::test]

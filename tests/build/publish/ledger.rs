@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use pubdata_store::{DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
+use pubdata_store::{
+    DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger,
+};
 
 use super::{NOW, Place};
 
@@ -33,7 +35,11 @@ fn entry(run_id: &str) -> LedgerEntry {
         accepted: vec!["test.places:shrink".to_owned()],
         import: None,
         fetched_bytes: Some(7),
-        disk: Some(DiskUse { rooms: BTreeMap::from([("releases".to_owned(), 5)]), free_bytes: 3, is_partial: false }),
+        disk: Some(DiskUse {
+            rooms: BTreeMap::from([("releases".to_owned(), 5)]),
+            free_bytes: 3,
+            is_partial: false,
+        }),
         tasks: BTreeMap::from([("test.places".to_owned(), task)]),
     }
 }
@@ -44,7 +50,10 @@ fn runs_are_read_in_the_order_they_were_appended() {
     assert_eq!(read_ledger(&place.home).unwrap(), []);
     append_ledger(&place.home, &entry("one")).unwrap();
     append_ledger(&place.home, &entry("two")).unwrap();
-    assert_eq!(read_ledger(&place.home).unwrap(), [entry("one"), entry("two")]);
+    assert_eq!(
+        read_ledger(&place.home).unwrap(),
+        [entry("one"), entry("two")]
+    );
 }
 
 #[test]
@@ -52,11 +61,17 @@ fn a_torn_last_line_is_passed_over_and_then_repaired() {
     for torn in ["{", "{\"format_version\": 1, \"run_id\": \"th", "\u{e9}"] {
         let place = Place::new();
         append_ledger(&place.home, &entry("one")).unwrap();
-        let mut file = std::fs::OpenOptions::new().append(true).open(place.home.ledger_file()).unwrap();
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(place.home.ledger_file())
+            .unwrap();
         file.write_all(torn.as_bytes()).unwrap();
         assert_eq!(read_ledger(&place.home).unwrap(), [entry("one")]);
         append_ledger(&place.home, &entry("two")).unwrap();
-        assert_eq!(read_ledger(&place.home).unwrap(), [entry("one"), entry("two")]);
+        assert_eq!(
+            read_ledger(&place.home).unwrap(),
+            [entry("one"), entry("two")]
+        );
     }
 }
 
@@ -65,7 +80,13 @@ fn a_damaged_line_and_a_newer_format_are_named() {
     let place = Place::new();
     append_ledger(&place.home, &entry("one")).unwrap();
     let good = std::fs::read_to_string(place.home.ledger_file()).unwrap();
-    for (text, words) in [(format!("{good}nonsense\n"), "line 2"), (good.replace("\"format_version\":1", "\"format_version\":2"), "format 2 is not one")] {
+    for (text, words) in [
+        (format!("{good}nonsense\n"), "line 2"),
+        (
+            good.replace("\"format_version\":1", "\"format_version\":2"),
+            "format 2 is not one",
+        ),
+    ] {
         std::fs::write(place.home.ledger_file(), text).unwrap();
         let error = read_ledger(&place.home).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");

@@ -38,7 +38,15 @@ fn column(name: &str, physical: Physical, nullable: bool) -> Column {
         max: None,
         unit: None,
     };
-    Column { name: name.to_owned(), type_name: name.to_owned(), column_type, nullable, description: String::new(), coded_from: None, derivation: None }
+    Column {
+        name: name.to_owned(),
+        type_name: name.to_owned(),
+        column_type,
+        nullable,
+        description: String::new(),
+        coded_from: None,
+        derivation: None,
+    }
 }
 
 /// `test.place`, one folder per year, with a column of every physical type.
@@ -100,8 +108,13 @@ pub fn inputs(content: &str) -> Inputs {
 
 /// A list column of pointer numbers.
 pub fn pointers(rows: &[&[u64]]) -> Series {
-    let rows: Vec<Series> = rows.iter().map(|numbers| Series::new("".into(), *numbers)).collect();
-    Series::new("source_pointers".into(), rows).cast(&DataType::List(Box::new(DataType::UInt64))).unwrap()
+    let rows: Vec<Series> = rows
+        .iter()
+        .map(|numbers| Series::new("".into(), *numbers))
+        .collect();
+    Series::new("source_pointers".into(), rows)
+        .cast(&DataType::List(Box::new(DataType::UInt64)))
+        .unwrap()
 }
 
 /// Three places of a year: all columns filled, all nullable ones null, and extremes.
@@ -120,7 +133,9 @@ pub fn frame(year: i32, persons: i64) -> DataFrame {
         "validation_status" => ["passed", "passed", "passed_with_warnings"],
     )
     .unwrap();
-    frame.with_column(pointers(&[&[0, 1, 10, 20], &[1, 0, 0, 5, 0, 1, 30, 2], &[]]).into()).unwrap();
+    frame
+        .with_column(pointers(&[&[0, 1, 10, 20], &[1, 0, 0, 5, 0, 1, 30, 2], &[]]).into())
+        .unwrap();
     frame
 }
 
@@ -162,9 +177,17 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         partition: BTreeMap::from([("year".to_owned(), year.to_string())]),
         frame,
         rows: RowsAre::Unchecked,
-        report: PartReport { quarantined: BTreeMap::from([("bad_code".to_owned(), 2)]), ..PartReport::default() },
+        report: PartReport {
+            quarantined: BTreeMap::from([("bad_code".to_owned(), 2)]),
+            ..PartReport::default()
+        },
     };
-    Build { task_id: task_id(year), entry, inputs, tables: vec![table] }
+    Build {
+        task_id: task_id(year),
+        entry,
+        inputs,
+        tables: vec![table],
+    }
 }
 
 /// A home in a folder of its own.
@@ -178,18 +201,28 @@ impl Place {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let place = Self::at(folder.path());
-        Self { _folder: Some(folder), ..place }
+        Self {
+            _folder: Some(folder),
+            ..place
+        }
     }
 
     pub fn at(root: &Path) -> Self {
         let home = Home::open(root).unwrap();
         let releases = Releases::open(&home, None).unwrap();
-        Self { home, releases, _folder: None }
+        Self {
+            home,
+            releases,
+            _folder: None,
+        }
     }
 
     /// A home of another machine that publishes to the same store.
     pub fn beside(other: &Self) -> Self {
-        Self { releases: other.releases.clone(), ..Self::new() }
+        Self {
+            releases: other.releases.clone(),
+            ..Self::new()
+        }
     }
 
     pub fn root(&self) -> &Path {
@@ -198,12 +231,33 @@ impl Place {
 
     /// Stages the build of a year.
     pub fn built(&self, year: i32, content: &str, persons: i64) -> Contribution {
-        Contribution::Built(stage(&self.home, &contracts(), build(year, content, frame(year, persons))).unwrap())
+        Contribution::Built(
+            stage(
+                &self.home,
+                &contracts(),
+                build(year, content, frame(year, persons)),
+            )
+            .unwrap(),
+        )
     }
 
     /// Commits to `nightly` and returns what happened.
-    pub async fn try_publish(&self, contributions: Vec<Contribution>, now: &str) -> Result<Committed> {
-        commit(&self.home, &self.releases, &contracts(), "nightly", contributions, false, &format!("run at {now}"), now).await
+    pub async fn try_publish(
+        &self,
+        contributions: Vec<Contribution>,
+        now: &str,
+    ) -> Result<Committed> {
+        commit(
+            &self.home,
+            &self.releases,
+            &contracts(),
+            "nightly",
+            contributions,
+            false,
+            &format!("run at {now}"),
+            now,
+        )
+        .await
     }
 
     pub async fn publish(&self, contributions: Vec<Contribution>) -> Committed {
@@ -211,7 +265,11 @@ impl Place {
     }
 
     pub async fn current(&self) -> Option<ReleaseId> {
-        self.releases.channel("nightly").await.unwrap().map(|entry| entry.release_id)
+        self.releases
+            .channel("nightly")
+            .await
+            .unwrap()
+            .map(|entry| entry.release_id)
     }
 
     /// Every file of a release, by path below it.
@@ -225,7 +283,14 @@ impl Place {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    files.insert(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap());
+                    files.insert(
+                        path.strip_prefix(&root)
+                            .unwrap()
+                            .to_str()
+                            .unwrap()
+                            .to_owned(),
+                        std::fs::read(&path).unwrap(),
+                    );
                 }
             }
         }
@@ -234,5 +299,8 @@ impl Place {
 }
 
 pub fn carried(year: i32) -> Contribution {
-    Contribution::Carried { task_id: task_id(year), told: None }
+    Contribution::Carried {
+        task_id: task_id(year),
+        told: None,
+    }
 }

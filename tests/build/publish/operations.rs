@@ -16,7 +16,13 @@ async fn publish_nights(place: &Place, nights: u32) -> Vec<ReleaseId> {
     let mut ids = Vec::new();
     for night in 1..=nights {
         let built = place.built(2024, &format!("night {night}"), i64::from(night));
-        ids.push(place.try_publish(vec![built], &format!("2026-01-{night:02}T00:00:00Z")).await.unwrap().release_id);
+        ids.push(
+            place
+                .try_publish(vec![built], &format!("2026-01-{night:02}T00:00:00Z"))
+                .await
+                .unwrap()
+                .release_id,
+        );
     }
     ids
 }
@@ -26,23 +32,72 @@ async fn releases_are_listed_newest_first_with_the_channels_that_point_at_them()
     let place = Place::new();
     assert_eq!(list(&place.releases).await.unwrap(), []);
     let ids = publish_nights(&place, 2).await;
-    promote(&place.releases, "nightly", "stable", NOW).await.unwrap().unwrap();
+    promote(&place.releases, "nightly", "stable", NOW)
+        .await
+        .unwrap()
+        .unwrap();
     let listed = list(&place.releases).await.unwrap();
-    let lines: Vec<_> =
-        listed.iter().map(|line| (&line.release_id, line.channels.join(","), line.rows["test.place"], line.published_at.as_deref().unwrap())).collect();
-    assert_eq!(lines, [(&ids[1], "nightly,stable".to_owned(), 3, "2026-01-02T00:00:00Z"), (&ids[0], String::new(), 3, "2026-01-01T00:00:00Z")]);
-    assert!(listed.iter().all(|line| line.size_bytes > Some(0) && line.is_sample == Some(false) && line.stale_tasks.is_empty()));
+    let lines: Vec<_> = listed
+        .iter()
+        .map(|line| {
+            (
+                &line.release_id,
+                line.channels.join(","),
+                line.rows["test.place"],
+                line.published_at.as_deref().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            (
+                &ids[1],
+                "nightly,stable".to_owned(),
+                3,
+                "2026-01-02T00:00:00Z"
+            ),
+            (&ids[0], String::new(), 3, "2026-01-01T00:00:00Z")
+        ]
+    );
+    assert!(listed.iter().all(|line| line.size_bytes > Some(0)
+        && line.is_sample == Some(false)
+        && line.stale_tasks.is_empty()));
 }
 
 #[tokio::test]
 async fn promote_moves_a_channel_once() {
     let place = Place::new();
-    let error = promote(&place.releases, "nightly", "stable", NOW).await.unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, "nothing was ever published to channel `nightly`"));
+    let error = promote(&place.releases, "nightly", "stable", NOW)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (
+            ErrorKind::Config,
+            "nothing was ever published to channel `nightly`"
+        )
+    );
     let ids = publish_nights(&place, 1).await;
-    let entry = promote(&place.releases, "nightly", "stable", NOW).await.unwrap().unwrap();
-    assert_eq!((entry.channel.as_str(), entry.generation, &entry.release_id, entry.action), ("stable", 1, &ids[0], ChannelAction::Promote));
-    assert_eq!(promote(&place.releases, "nightly", "stable", NOW).await.unwrap(), None);
+    let entry = promote(&place.releases, "nightly", "stable", NOW)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (
+            entry.channel.as_str(),
+            entry.generation,
+            &entry.release_id,
+            entry.action
+        ),
+        ("stable", 1, &ids[0], ChannelAction::Promote)
+    );
+    assert_eq!(
+        promote(&place.releases, "nightly", "stable", NOW)
+            .await
+            .unwrap(),
+        None
+    );
 }
 
 #[tokio::test]
@@ -51,17 +106,47 @@ async fn rollback_goes_back_one_release_each_time_and_the_next_publish_goes_on()
     let ids = publish_nights(&place, 3).await;
     let back = |to: Option<ReleaseId>| rollback(&place.releases, "nightly", to, NOW);
     let entry = back(None).await.unwrap().unwrap();
-    assert_eq!((&entry.release_id, entry.generation, entry.action), (&ids[1], 4, ChannelAction::Rollback));
+    assert_eq!(
+        (&entry.release_id, entry.generation, entry.action),
+        (&ids[1], 4, ChannelAction::Rollback)
+    );
     assert_eq!(back(None).await.unwrap().unwrap().release_id, ids[0]);
     let error = back(None).await.unwrap_err();
-    assert!(error.to_string().contains("`nightly` has no earlier release"), "{error}");
-    assert_eq!(back(Some(ids[2].clone())).await.unwrap().unwrap().release_id, ids[2]);
-    assert_eq!(back(Some(ids[2].clone())).await.unwrap(), None, "already there");
-    let error = back(Some("r00000000000000000000".parse().unwrap())).await.unwrap_err();
-    assert!(error.to_string().contains("there is no release r00000000000000000000"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("`nightly` has no earlier release"),
+        "{error}"
+    );
+    assert_eq!(
+        back(Some(ids[2].clone()))
+            .await
+            .unwrap()
+            .unwrap()
+            .release_id,
+        ids[2]
+    );
+    assert_eq!(
+        back(Some(ids[2].clone())).await.unwrap(),
+        None,
+        "already there"
+    );
+    let error = back(Some("r00000000000000000000".parse().unwrap()))
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("there is no release r00000000000000000000"),
+        "{error}"
+    );
     back(Some(ids[0].clone())).await.unwrap().unwrap();
     let again = place.publish(vec![place.built(2024, "night 2", 2)]).await;
-    assert_eq!((&again.release_id, again.parts_written), (&ids[1], 0), "a release that was rolled back is published again as it is");
+    assert_eq!(
+        (&again.release_id, again.parts_written),
+        (&ids[1], 0),
+        "a release that was rolled back is published again as it is"
+    );
     assert_eq!(place.current().await.as_ref(), Some(&ids[1]));
 }
 
@@ -69,37 +154,84 @@ async fn rollback_goes_back_one_release_each_time_and_the_next_publish_goes_on()
 async fn a_rollback_to_a_release_needs_no_older_generation() {
     let place = Place::new();
     let ids = publish_nights(&place, 3).await;
-    std::fs::write(place.home.root().join("channels/nightly/0000000001.json"), "not what it was").unwrap();
-    let error = rollback(&place.releases, "nightly", None, NOW).await.unwrap_err();
-    assert!(error.to_string().contains("0000000001.json is damaged"), "{error}");
-    assert_eq!(rollback(&place.releases, "nightly", Some(ids[0].clone()), NOW).await.unwrap().unwrap().release_id, ids[0]);
+    std::fs::write(
+        place.home.root().join("channels/nightly/0000000001.json"),
+        "not what it was",
+    )
+    .unwrap();
+    let error = rollback(&place.releases, "nightly", None, NOW)
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("0000000001.json is damaged"),
+        "{error}"
+    );
+    assert_eq!(
+        rollback(&place.releases, "nightly", Some(ids[0].clone()), NOW)
+            .await
+            .unwrap()
+            .unwrap()
+            .release_id,
+        ids[0]
+    );
 }
 
 #[tokio::test]
 async fn prune_keeps_the_newest_of_each_channel_and_what_a_channel_points_at() {
     let place = Place::new();
     let ids = publish_nights(&place, 2).await;
-    promote(&place.releases, "nightly", "stable", NOW).await.unwrap().unwrap();
+    promote(&place.releases, "nightly", "stable", NOW)
+        .await
+        .unwrap()
+        .unwrap();
     let stable = ids[1].clone();
     let mut ids = ids;
     for night in 3..=5 {
         let built = place.built(2024, &format!("night {night}"), night);
-        ids.push(place.try_publish(vec![built], &format!("2026-01-{night:02}T00:00:00Z")).await.unwrap().release_id);
+        ids.push(
+            place
+                .try_publish(vec![built], &format!("2026-01-{night:02}T00:00:00Z"))
+                .await
+                .unwrap()
+                .release_id,
+        );
     }
-    let pruned = prune(&place.releases, 2, time("2026-01-06T00:00:00Z")).await.unwrap();
+    let pruned = prune(&place.releases, 2, time("2026-01-06T00:00:00Z"))
+        .await
+        .unwrap();
     let expected: BTreeSet<_> = [&ids[0], &ids[2]].into_iter().cloned().collect();
-    assert_eq!(pruned.releases.into_iter().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(
+        pruned.releases.into_iter().collect::<BTreeSet<_>>(),
+        expected
+    );
     let kept: BTreeSet<_> = place.releases.list().await.unwrap().into_iter().collect();
-    assert_eq!(kept, [&stable, &ids[3], &ids[4]].into_iter().cloned().collect());
+    assert_eq!(
+        kept,
+        [&stable, &ids[3], &ids[4]].into_iter().cloned().collect()
+    );
     assert!(!place.root().join("releases").join(ids[0].as_str()).exists());
     let snapshot = |night: i64| Digest::of(format!("test.a night {night}").as_bytes());
     let referenced = referenced_snapshots(&place.releases, &[]).await.unwrap();
-    assert_eq!((1..=5).map(|night| referenced.contains(&snapshot(night))).collect::<Vec<_>>(), [false, true, false, true, true]);
+    assert_eq!(
+        (1..=5)
+            .map(|night| referenced.contains(&snapshot(night)))
+            .collect::<Vec<_>>(),
+        [false, true, false, true, true]
+    );
 
-    rollback(&place.releases, "nightly", None, NOW).await.unwrap().unwrap();
-    prune(&place.releases, 1, time("2026-01-06T00:00:00Z")).await.unwrap();
+    rollback(&place.releases, "nightly", None, NOW)
+        .await
+        .unwrap()
+        .unwrap();
+    prune(&place.releases, 1, time("2026-01-06T00:00:00Z"))
+        .await
+        .unwrap();
     let kept: BTreeSet<_> = place.releases.list().await.unwrap().into_iter().collect();
-    assert_eq!(kept, [&stable, &ids[3]].into_iter().cloned().collect(), "after a rollback the present one is the earlier one");
+    assert_eq!(
+        kept,
+        [&stable, &ids[3]].into_iter().cloned().collect(),
+        "after a rollback the present one is the earlier one"
+    );
     let error = prune(&place.releases, 0, time(NOW)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
 }
@@ -111,19 +243,50 @@ async fn prune_spares_what_another_publisher_may_be_about_to_point_at() {
     // A race lost: a whole release that no channel ever pointed at, published at NOW.
     let elsewhere = Place::beside(&place);
     let built = vec![elsewhere.built(2024, "lost", 9)];
-    let loser = prepare(&elsewhere.releases, &contracts(), "nightly", built, false, "slow", NOW).await.unwrap();
+    let loser = prepare(
+        &elsewhere.releases,
+        &contracts(),
+        "nightly",
+        built,
+        false,
+        "slow",
+        NOW,
+    )
+    .await
+    .unwrap();
     place.publish(vec![place.built(2024, "won", 8)]).await;
     let lost = loser.manifest().release_id.clone();
-    loser.publish(&elsewhere.home, &elsewhere.releases).await.unwrap_err();
+    loser
+        .publish(&elsewhere.home, &elsewhere.releases)
+        .await
+        .unwrap_err();
     // And a folder without a manifest.
     let begun: ReleaseId = "r00000000000000000001".parse().unwrap();
-    place.releases.put_part(&begun, "test.place/part-0.parquet", "half".into()).await.unwrap();
+    place
+        .releases
+        .put_part(&begun, "test.place/part-0.parquet", "half".into())
+        .await
+        .unwrap();
 
     let written = jiff::Timestamp::now();
-    prune(&place.releases, 5, time("2026-01-02T03:30:00Z")).await.unwrap();
-    assert!(place.releases.exists(&lost).await.unwrap(), "half an hour old");
+    prune(&place.releases, 5, time("2026-01-02T03:30:00Z"))
+        .await
+        .unwrap();
+    assert!(
+        place.releases.exists(&lost).await.unwrap(),
+        "half an hour old"
+    );
     assert_eq!(place.releases.list_incomplete().await.unwrap().len(), 1);
-    let pruned = prune(&place.releases, 5, written + jiff::SignedDuration::from_hours(2)).await.unwrap();
-    assert_eq!((pruned.releases, pruned.incomplete), (vec![lost], vec![begun]));
+    let pruned = prune(
+        &place.releases,
+        5,
+        written + jiff::SignedDuration::from_hours(2),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        (pruned.releases, pruned.incomplete),
+        (vec![lost], vec![begun])
+    );
     assert_eq!(place.releases.list_incomplete().await.unwrap(), []);
 }

@@ -1,4 +1,5 @@
-//! Validation against a contract made for the tests: every kind of rule once, on a table small enough to read.
+//! Validation against a contract made for the tests: every kind of rule once, on a table small
+//! enough to read.
 
 mod columns;
 mod expectations;
@@ -25,8 +26,13 @@ const CONTRACT: &str = include_str!("thing.toml");
 
 /// The built-in contracts and the test contract.
 pub fn contracts() -> &'static Contracts {
-    static CONTRACTS: LazyLock<Contracts> =
-        LazyLock::new(|| Declarations::load(DeclarationFiles::built_in().with(&[("schemas/test/thing.toml", CONTRACT)])).unwrap().contracts);
+    static CONTRACTS: LazyLock<Contracts> = LazyLock::new(|| {
+        Declarations::load(
+            DeclarationFiles::built_in().with(&[("schemas/test/thing.toml", CONTRACT)]),
+        )
+        .unwrap()
+        .contracts
+    });
     &CONTRACTS
 }
 
@@ -38,7 +44,11 @@ pub fn contract() -> &'static Contract {
 pub fn changed_contract(from: &str, to: &str) -> Contract {
     assert!(CONTRACT.contains(from));
     let text = CONTRACT.replace(from, to);
-    Declarations::load(DeclarationFiles::built_in().with(&[("schemas/test/thing.toml", &text)])).unwrap().contracts.remove("test.thing").unwrap()
+    Declarations::load(DeclarationFiles::built_in().with(&[("schemas/test/thing.toml", &text)]))
+        .unwrap()
+        .contracts
+        .remove("test.thing")
+        .unwrap()
 }
 
 /// A row of `test.thing`; [`row`] makes one that keeps every rule.
@@ -86,27 +96,44 @@ pub fn row(state: &str, metric: &str) -> Row {
 }
 
 pub fn frame(rows: &[Row]) -> DataFrame {
-    let mut pointers = ListPrimitiveChunkedBuilder::<UInt64Type>::new("source_pointers".into(), rows.len(), 4 * rows.len(), DataType::UInt64);
-    rows.iter().for_each(|row| pointers.append_slice(&row.pointers));
+    let mut pointers = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
+        "source_pointers".into(),
+        rows.len(),
+        4 * rows.len(),
+        DataType::UInt64,
+    );
+    rows.iter()
+        .for_each(|row| pointers.append_slice(&row.pointers));
     let texts = |name: &str, cell: fn(&Row) -> Option<&String>| {
-        StringChunked::from_iter_options(name.into(), rows.iter().map(|row| cell(row).map(String::as_str))).into_column()
+        StringChunked::from_iter_options(
+            name.into(),
+            rows.iter().map(|row| cell(row).map(String::as_str)),
+        )
+        .into_column()
     };
     let columns = vec![
         texts("record_id", |row| row.record_id.as_ref()),
-        Int32Chunked::from_iter_options("year".into(), rows.iter().map(|row| row.year)).into_column(),
+        Int32Chunked::from_iter_options("year".into(), rows.iter().map(|row| row.year))
+            .into_column(),
         texts("state", |row| row.state.as_ref()),
         texts("metric", |row| row.metric.as_ref()),
         texts("unit", |row| row.unit.as_ref()),
-        Int64Chunked::from_iter_options("value".into(), rows.iter().map(|row| row.value)).into_column(),
+        Int64Chunked::from_iter_options("value".into(), rows.iter().map(|row| row.value))
+            .into_column(),
         Int64Chunked::from_iter_options("moe".into(), rows.iter().map(|row| row.moe)).into_column(),
         texts("null_reason", |row| row.null_reason.as_ref()),
-        Int64Chunked::from_iter_options("persons".into(), rows.iter().map(|row| row.persons)).into_column(),
-        Float64Chunked::from_iter_options("portion".into(), rows.iter().map(|row| row.portion)).into_column(),
-        BooleanChunked::from_iter_options("is_open".into(), rows.iter().map(|row| row.is_open)).into_column(),
+        Int64Chunked::from_iter_options("persons".into(), rows.iter().map(|row| row.persons))
+            .into_column(),
+        Float64Chunked::from_iter_options("portion".into(), rows.iter().map(|row| row.portion))
+            .into_column(),
+        BooleanChunked::from_iter_options("is_open".into(), rows.iter().map(|row| row.is_open))
+            .into_column(),
         texts("since", |row| row.since.as_ref()),
         texts("grades", |row| row.grades.as_ref()),
-        Float64Chunked::from_iter_options("lat".into(), rows.iter().map(|row| row.lat)).into_column(),
-        Float64Chunked::from_iter_options("lon".into(), rows.iter().map(|row| row.lon)).into_column(),
+        Float64Chunked::from_iter_options("lat".into(), rows.iter().map(|row| row.lat))
+            .into_column(),
+        Float64Chunked::from_iter_options("lon".into(), rows.iter().map(|row| row.lon))
+            .into_column(),
         texts("warnings", |row| row.warnings.as_ref()),
         pointers.finish().into_column(),
     ];
@@ -116,10 +143,22 @@ pub fn frame(rows: &[Row]) -> DataFrame {
 /// A frame as text, one line per row, for comparing whole tables.
 pub fn lines(frame: &DataFrame) -> Vec<String> {
     let cell = |column: &Column, row: usize| match column.get(row).unwrap() {
-        AnyValue::List(numbers) => format!("{:?}", numbers.u64().unwrap().iter().flatten().collect::<Vec<_>>()),
+        AnyValue::List(numbers) => format!(
+            "{:?}",
+            numbers.u64().unwrap().iter().flatten().collect::<Vec<_>>()
+        ),
         other => other.str_value().into_owned(),
     };
-    (0..frame.height()).map(|row| frame.columns().iter().map(|column| cell(column, row)).collect::<Vec<_>>().join("|")).collect()
+    (0..frame.height())
+        .map(|row| {
+            frame
+                .columns()
+                .iter()
+                .map(|column| cell(column, row))
+                .collect::<Vec<_>>()
+                .join("|")
+        })
+        .collect()
 }
 
 pub fn expectations() -> Expectations {
@@ -162,10 +201,21 @@ pub fn inputs() -> Inputs {
 }
 
 pub fn pointer(offset: u64) -> SourcePointer {
-    SourcePointer { source_id: "test.a".to_owned(), snapshot: Digest::of(b"test.a"), member: Some("a.csv".to_owned()), offset, length: 20 }
+    SourcePointer {
+        source_id: "test.a".to_owned(),
+        snapshot: Digest::of(b"test.a"),
+        member: Some("a.csv".to_owned()),
+        offset,
+        length: 20,
+    }
 }
 
-pub fn issue(code: &str, severity: Severity, record: Option<&str>, pointer: Option<SourcePointer>) -> Issue {
+pub fn issue(
+    code: &str,
+    severity: Severity,
+    record: Option<&str>,
+    pointer: Option<SourcePointer>,
+) -> Issue {
     Issue {
         code: code.to_owned(),
         severity,
@@ -179,29 +229,57 @@ pub fn issue(code: &str, severity: Severity, record: Option<&str>, pointer: Opti
 
 pub fn candidate(rows: &[Row], issues: Vec<Issue>) -> Candidate {
     let partition = BTreeMap::from([("year".to_owned(), "2023".to_owned())]);
-    Candidate { dataset_id: "test.thing".to_owned(), partition, frame: frame(rows), issues }
+    Candidate {
+        dataset_id: "test.thing".to_owned(),
+        partition,
+        frame: frame(rows),
+        issues,
+    }
 }
 
 pub fn verdict_of(rows: &[Row]) -> Verdict {
-    validate(contract(), Some(&expectations()), candidate(rows, Vec::new()), &inputs(), None, false).unwrap()
+    validate(
+        contract(),
+        Some(&expectations()),
+        candidate(rows, Vec::new()),
+        &inputs(),
+        None,
+        false,
+    )
+    .unwrap()
 }
 
 /// What a verdict says of why nothing may be published.
 pub fn messages(verdict: Verdict) -> Vec<String> {
-    verdict.blocked.into_iter().map(|refusal| refusal.message).collect()
+    verdict
+        .blocked
+        .into_iter()
+        .map(|refusal| refusal.message)
+        .collect()
 }
 
-/// Asserts which rules a row breaks beside one that keeps them all: `(code, detail)` in order of code. Each is quarantined.
+/// Asserts which rules a row breaks beside one that keeps them all: `(code, detail)` in order of
+/// code. Each is quarantined.
 pub fn check(row: Row, expected: &[(&str, &str)]) {
     let verdict = verdict_of(&[self::row("99", "median_age"), row.clone()]);
-    let found: Vec<(&str, &str)> = verdict.quarantine.iter().map(|issue| (issue.code.as_str(), issue.detail.as_str())).collect();
+    let found: Vec<(&str, &str)> = verdict
+        .quarantine
+        .iter()
+        .map(|issue| (issue.code.as_str(), issue.detail.as_str()))
+        .collect();
     assert_eq!(found, expected);
     for issue in &verdict.quarantine {
-        assert_eq!((&issue.record, issue.severity, issue.dataset_id.as_str()), (&row.record_id, Severity::Quarantine, "test.thing"));
+        assert_eq!(
+            (&issue.record, issue.severity, issue.dataset_id.as_str()),
+            (&row.record_id, Severity::Quarantine, "test.thing")
+        );
         assert_eq!(issue.pointer, Some(pointer(100)));
     }
     let is_kept = expected.is_empty();
     assert_eq!(verdict.frame.height(), if is_kept { 2 } else { 1 });
-    assert_eq!(verdict.report.quarantined.values().sum::<u64>(), u64::from(!is_kept));
+    assert_eq!(
+        verdict.report.quarantined.values().sum::<u64>(),
+        u64::from(!is_kept)
+    );
     assert!(verdict.blocked.is_empty());
 }

@@ -4,10 +4,25 @@ use pubdata_core::issue::{Issue, Severity};
 
 use super::{Row, candidate, contract, expectations, inputs, issue, lines, pointer, row};
 
-/// Rows from small domains, so that repetitions, contradictions and every kind of broken rule occur.
+/// Rows from small domains, so that repetitions, contradictions and every kind of broken rule
+/// occur.
 fn any_row() -> impl Strategy<Value = Row> {
-    let key = (0..3u8, prop::sample::select(vec!["population", "owner_occupied_share", "renter_occupied_share", "nonsense"]), 0..10u8);
-    let cells = (prop::option::weighted(0.9, 0..3i64), prop::option::weighted(0.8, Just(4)), prop::option::weighted(0.9, -1..3i64), 0..4u64);
+    let key = (
+        0..3u8,
+        prop::sample::select(vec![
+            "population",
+            "owner_occupied_share",
+            "renter_occupied_share",
+            "nonsense",
+        ]),
+        0..10u8,
+    );
+    let cells = (
+        prop::option::weighted(0.9, 0..3i64),
+        prop::option::weighted(0.8, Just(4)),
+        prop::option::weighted(0.9, -1..3i64),
+        0..4u64,
+    );
     (key, cells).prop_map(|((state, metric, luck), (value, moe, persons, offset))| {
         let mut row = row(&format!("0{state}"), metric);
         match luck {
@@ -18,22 +33,47 @@ fn any_row() -> impl Strategy<Value = Row> {
             4 => row.state = None,
             _ => {}
         }
-        Row { value, moe, persons, pointers: vec![0, 1, offset, 9], ..row }
+        Row {
+            value,
+            moe,
+            persons,
+            pointers: vec![0, 1, offset, 9],
+            ..row
+        }
     })
 }
 
 fn any_issue() -> impl Strategy<Value = Issue> {
     let severity = prop::sample::select(vec![Severity::Warning, Severity::Quarantine]);
-    let record = prop::option::of(prop::sample::select(vec!["K1", "test.thing:2023:00:population"]));
-    (prop::sample::select(vec!["unmapped", "rounded"]), severity, record, prop::option::of(0..2u64))
-        .prop_map(|(code, severity, record, offset)| issue(code, severity, record, offset.map(pointer)))
+    let record = prop::option::of(prop::sample::select(vec![
+        "K1",
+        "test.thing:2023:00:population",
+    ]));
+    (
+        prop::sample::select(vec!["unmapped", "rounded"]),
+        severity,
+        record,
+        prop::option::of(0..2u64),
+    )
+        .prop_map(|(code, severity, record, offset)| {
+            issue(code, severity, record, offset.map(pointer))
+        })
 }
 
 fn rows_and_a_shuffle() -> impl Strategy<Value = (Vec<Row>, Vec<Row>, Vec<Issue>, Vec<Issue>)> {
-    (prop::collection::vec(any_row(), 0..25), prop::collection::vec(any_issue(), 0..6)).prop_flat_map(|(rows, issues)| {
-        let shuffled = (Just(rows.clone()).prop_shuffle(), Just(issues.clone()).prop_shuffle());
-        shuffled.prop_map(move |(shuffled_rows, shuffled_issues)| (rows.clone(), shuffled_rows, issues.clone(), shuffled_issues))
-    })
+    (
+        prop::collection::vec(any_row(), 0..25),
+        prop::collection::vec(any_issue(), 0..6),
+    )
+        .prop_flat_map(|(rows, issues)| {
+            let shuffled = (
+                Just(rows.clone()).prop_shuffle(),
+                Just(issues.clone()).prop_shuffle(),
+            );
+            shuffled.prop_map(move |(shuffled_rows, shuffled_issues)| {
+                (rows.clone(), shuffled_rows, issues.clone(), shuffled_issues)
+            })
+        })
 }
 
 proptest! {
@@ -62,7 +102,8 @@ proptest! {
         let verdict = super::verdict_of(&rows);
         let mut again = candidate(&[], Vec::new());
         again.frame = verdict.frame.clone();
-        // Rows that were set aside can have been half of a total, which is then no longer checked: the warnings stay.
+        // Rows that were set aside can have been half of a total, which is then no longer checked:
+        // the warnings stay.
         let again = validate(contract(), Some(&expectations()), again, &inputs(), None, false).unwrap();
         prop_assert_eq!(lines(&again.frame), lines(&verdict.frame));
         prop_assert_eq!(again.quarantine, Vec::new());

@@ -1,4 +1,5 @@
-//! Registries of businesses over the fixtures: what must never be published, and tables that mean what the contracts allow.
+//! Registries of businesses over the fixtures: what must never be published, and tables that mean
+//! what the contracts allow.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,23 +17,56 @@ fn entity<'p>(published: &'p Published, id: &str) -> &'p serde_json::Map<String,
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
-    // Numbers of the fixtures that stand for federal tax numbers and social security numbers, with and without what Texas puts around them.
-    let secrets = ["591234567", "59-1234567", "597654321", "59-7654321", "59-1111111", "17599000002", "17599000004", "24559900005", "759900000", "455990000"];
+    // Numbers of the fixtures that stand for federal tax numbers and social security numbers, with
+    // and without what Texas puts around them.
+    let secrets = [
+        "591234567",
+        "59-1234567",
+        "597654321",
+        "59-7654321",
+        "59-1111111",
+        "17599000002",
+        "17599000004",
+        "24559900005",
+        "759900000",
+        "455990000",
+    ];
     let mut rows = 0;
-    for case in cases().into_iter().filter(|case| case.pipeline_id.starts_with("business.")) {
+    for case in cases()
+        .into_iter()
+        .filter(|case| case.pipeline_id.starts_with("business."))
+    {
         let published = publish(&case).await;
         for (record_id, (record, _)) in published.datasets.values().flatten() {
             let text = Value::Object(record.clone()).to_string();
             for secret in secrets {
                 assert!(!text.contains(secret), "{record_id} holds {secret}: {text}");
             }
-            assert!(!text.contains('@') || record_id.starts_with("pubdata.quarantine:"), "{record_id} holds an e-mail address: {text}");
-            // In the fixtures the streets of persons, and of those who may be persons, are all named so.
-            assert!(!text.to_uppercase().contains("HOME ST"), "{record_id} holds the street of a person: {text}");
-            assert_eq!(record.get("source_text").unwrap_or(&Value::Null), &Value::Null, "{record_id}: the text of a record holds all of it");
-            for (kind, street) in [("agent_type", "agent_line1"), ("agent_type", "agent_line2"), ("type", "line1")] {
+            assert!(
+                !text.contains('@') || record_id.starts_with("pubdata.quarantine:"),
+                "{record_id} holds an e-mail address: {text}"
+            );
+            // In the fixtures the streets of persons, and of those who may be persons, are all
+            // named so.
+            assert!(
+                !text.to_uppercase().contains("HOME ST"),
+                "{record_id} holds the street of a person: {text}"
+            );
+            assert_eq!(
+                record.get("source_text").unwrap_or(&Value::Null),
+                &Value::Null,
+                "{record_id}: the text of a record holds all of it"
+            );
+            for (kind, street) in [
+                ("agent_type", "agent_line1"),
+                ("agent_type", "agent_line2"),
+                ("type", "line1"),
+            ] {
                 let is_street = record.get(street).is_some_and(|street| !street.is_null());
-                assert!(!is_street || record[kind] == "organization", "{record_id}: {street}");
+                assert!(
+                    !is_street || record[kind] == "organization",
+                    "{record_id}: {street}"
+                );
             }
             rows += 1;
         }
@@ -40,17 +74,34 @@ async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
     assert!(rows > 60, "the cases publish rows: {rows}");
     // The fixtures do hold what is looked for.
     let mut sources = String::new();
-    for path in files_below(&project("fixtures/business")).into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "source")) {
+    for path in files_below(&project("fixtures/business"))
+        .into_iter()
+        .filter(|path| path.components().any(|part| part.as_os_str() == "source"))
+    {
         let mut bytes = std::fs::read(&path).unwrap();
         if path.extension().is_some_and(|ending| ending == "zip") {
-            let mut archive = zip::ZipArchive::new(std::io::Cursor::new(std::mem::take(&mut bytes))).unwrap();
+            let mut archive =
+                zip::ZipArchive::new(std::io::Cursor::new(std::mem::take(&mut bytes))).unwrap();
             for number in 0..archive.len() {
-                archive.by_index(number).unwrap().read_to_end(&mut bytes).unwrap();
+                archive
+                    .by_index(number)
+                    .unwrap()
+                    .read_to_end(&mut bytes)
+                    .unwrap();
             }
         }
         sources.push_str(&String::from_utf8_lossy(&bytes).to_uppercase());
     }
-    for secret in ["59-1234567", "59-7654321", "59-1111111", "17599000002", "17599000004", "24559900005", "SYNTHETIC@EXAMPLE.COM", "HOME ST"] {
+    for secret in [
+        "59-1234567",
+        "59-7654321",
+        "59-1111111",
+        "17599000002",
+        "17599000004",
+        "24559900005",
+        "SYNTHETIC@EXAMPLE.COM",
+        "HOME ST",
+    ] {
         assert!(sources.contains(secret), "no fixture holds {secret}");
     }
 }
@@ -58,18 +109,37 @@ async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_the_files_of_sunbiz_the_newest_counts() {
     let published = publish(&case("business.fl_sunbiz", "basic")).await;
-    assert_eq!(entity(&published, "FL-L99000000020")["name"], "SYNTHETIC LAST NAME LLC");
+    assert_eq!(
+        entity(&published, "FL-L99000000020")["name"],
+        "SYNTHETIC LAST NAME LLC"
+    );
     let officers = &published.datasets["business.officer"];
-    assert_eq!(officers["business.officer:FL-L99000000020:1"].0["name"], "IDA LAST", "officers are those of the same record");
+    assert_eq!(
+        officers["business.officer:FL-L99000000020:1"].0["name"], "IDA LAST",
+        "officers are those of the same record"
+    );
     assert!(!officers.contains_key("business.officer:FL-L99000000020:2"));
     let (_, pointers) = &published.datasets["business.entity"]["business.entity:FL-L99000000020"];
-    assert_eq!(pointers.iter().map(|pointer| pointer.source_id.as_str()).collect::<Vec<_>>(), ["business.fl_daily"]);
+    assert_eq!(
+        pointers
+            .iter()
+            .map(|pointer| pointer.source_id.as_str())
+            .collect::<Vec<_>>(),
+        ["business.fl_daily"]
+    );
 }
 
 #[test]
 fn declared_tables_hold_values_of_the_contracts_only() {
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    let allowed = |dataset: &str, column: &str| declarations.contracts[dataset].column(column).unwrap().column_type.values.clone();
+    let allowed = |dataset: &str, column: &str| {
+        declarations.contracts[dataset]
+            .column(column)
+            .unwrap()
+            .column_type
+            .values
+            .clone()
+    };
     let types: BTreeMap<&str, Vec<String>> = [
         ("statuses", allowed("business.entity", "status")),
         ("implied_status", allowed("business.entity", "status")),
@@ -79,16 +149,34 @@ fn declared_tables_hold_values_of_the_contracts_only() {
         ("officer_type", allowed("business.officer", "type")),
         ("titles", allowed("business.officer", "title")),
         ("officer_title", allowed("business.officer", "title")),
-        ("party_roles", ["principal", "mailing", "agent", "none"].map(str::to_owned).to_vec()),
+        (
+            "party_roles",
+            ["principal", "mailing", "agent", "none"]
+                .map(str::to_owned)
+                .to_vec(),
+        ),
     ]
     .into();
     let mut checked = 0;
-    for declaration in declarations.pipelines.values().filter(|declaration| declaration.pipeline_id.starts_with("business.")) {
-        for (setting, values) in types.iter().filter_map(|(setting, values)| Some((declaration.settings.get(*setting)?, values))) {
-            let given: Vec<&toml::Value> = setting.as_table().map_or_else(|| vec![setting], |table| table.values().collect());
+    for declaration in declarations
+        .pipelines
+        .values()
+        .filter(|declaration| declaration.pipeline_id.starts_with("business."))
+    {
+        for (setting, values) in types
+            .iter()
+            .filter_map(|(setting, values)| Some((declaration.settings.get(*setting)?, values)))
+        {
+            let given: Vec<&toml::Value> = setting
+                .as_table()
+                .map_or_else(|| vec![setting], |table| table.values().collect());
             for value in given {
                 let value = value.get("value").unwrap_or(value).as_str().unwrap();
-                assert!(values.iter().any(|known| known == value), "{}: `{value}` is none of {values:?}", declaration.pipeline_id);
+                assert!(
+                    values.iter().any(|known| known == value),
+                    "{}: `{value}` is none of {values:?}",
+                    declaration.pipeline_id
+                );
                 checked += 1;
             }
         }
@@ -111,6 +199,11 @@ fn a_traced_record_is_made_again_from_its_own_rows() {
         "business.officer:OR-990000191:2",
     ] {
         let answer = place.trace(record).expect(0);
-        assert_eq!(answer.json()["is_match"], true, "{record}: {}", answer.stdout);
+        assert_eq!(
+            answer.json()["is_match"],
+            true,
+            "{record}: {}",
+            answer.stdout
+        );
     }
 }

@@ -35,9 +35,19 @@ pub fn cases() -> Vec<Case> {
     for family in folders(&project("fixtures")) {
         for pipeline in folders(&family) {
             let pipeline_id = format!("{}.{}", file_name(&family), file_name(&pipeline));
-            let publishes = declarations.pipelines.get(&pipeline_id).is_some_and(|declaration| !declaration.produces.is_empty());
-            for folder in folders(&pipeline).into_iter().filter(|folder| publishes && folder.join("source/.pubdata-mirror").is_file()) {
-                cases.push(Case { name: file_name(&folder), folder, pipeline_id: pipeline_id.clone() });
+            let publishes = declarations
+                .pipelines
+                .get(&pipeline_id)
+                .is_some_and(|declaration| !declaration.produces.is_empty());
+            for folder in folders(&pipeline)
+                .into_iter()
+                .filter(|folder| publishes && folder.join("source/.pubdata-mirror").is_file())
+            {
+                cases.push(Case {
+                    name: file_name(&folder),
+                    folder,
+                    pipeline_id: pipeline_id.clone(),
+                });
             }
         }
     }
@@ -45,7 +55,10 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub fn case(pipeline_id: &str, name: &str) -> Case {
-    cases().into_iter().find(|case| case.pipeline_id == pipeline_id && case.name == name).unwrap()
+    cases()
+        .into_iter()
+        .find(|case| case.pipeline_id == pipeline_id && case.name == name)
+        .unwrap()
 }
 
 /// Publishes a case over the basic fixtures of all pipelines.
@@ -66,7 +79,9 @@ pub async fn publish(case: &Case) -> Published {
             let path = format!("pipelines/{}.toml", case.pipeline_id.replace('.', "/"));
             let text = std::fs::read_to_string(project(&path)).unwrap();
             let lax = text.lines().map(|line| match line.split(' ').next() {
-                Some(name @ ("max_quarantined_percent" | "warn_quarantined_percent")) => format!("{name} = 100.0"),
+                Some(name @ ("max_quarantined_percent" | "warn_quarantined_percent")) => {
+                    format!("{name} = 100.0")
+                }
                 _ => line.to_owned(),
             });
             files = files.with(&[(path.as_str(), lax.collect::<Vec<_>>().join("\n").as_str())]);
@@ -75,7 +90,10 @@ pub async fn publish(case: &Case) -> Published {
         _ => {}
     }
     let home = tempfile::tempdir().unwrap();
-    let mirrors = std::iter::once(case.folder.join("source")).chain(case_sources("basic")).map(|folder| folder.display().to_string()).collect();
+    let mirrors = std::iter::once(case.folder.join("source"))
+        .chain(case_sources("basic"))
+        .map(|folder| folder.display().to_string())
+        .collect();
     let mut settings = settings(home.path(), mirrors, files);
     settings.selectors = vec![selector];
     if case.name == "api_key" {
@@ -83,14 +101,39 @@ pub async fn publish(case: &Case) -> Published {
     }
     let report = run_here(&settings).await;
     // Most lists have a word that nobody knows, on purpose.
-    let is_of_words = |finding: &SourceFinding| ["unknown_words", "meaning_lost", "empty_column"].contains(&finding.code.as_str());
-    let needs_nobody = report.tasks.iter().all(|task| !task.is_above_warning_level && task.late_since.is_none() && task.findings.iter().all(is_of_words));
-    assert!([ExitCode::Ok, ExitCode::Quarantined].contains(&report.exit_code) && needs_nobody, "{report:#?}");
-    let release = settings.home.root().join("releases").join(report.release_id.unwrap().as_str());
-    let source_rows = report.tasks.into_iter().map(|task| (task.task_id, task.source_rows)).collect();
+    let is_of_words = |finding: &SourceFinding| {
+        ["unknown_words", "meaning_lost", "empty_column"].contains(&finding.code.as_str())
+    };
+    let needs_nobody = report.tasks.iter().all(|task| {
+        !task.is_above_warning_level
+            && task.late_since.is_none()
+            && task.findings.iter().all(is_of_words)
+    });
+    assert!(
+        [ExitCode::Ok, ExitCode::Quarantined].contains(&report.exit_code) && needs_nobody,
+        "{report:#?}"
+    );
+    let release = settings
+        .home
+        .root()
+        .join("releases")
+        .join(report.release_id.unwrap().as_str());
+    let source_rows = report
+        .tasks
+        .into_iter()
+        .map(|task| (task.task_id, task.source_rows))
+        .collect();
     let of_records = |folder: &PathBuf| !folder.ends_with("declarations");
-    let datasets = folders(&release).into_iter().filter(of_records).map(|folder| (file_name(&folder), rows_below(&folder))).collect();
-    Published { datasets, source_rows, _home: home }
+    let datasets = folders(&release)
+        .into_iter()
+        .filter(of_records)
+        .map(|folder| (file_name(&folder), rows_below(&folder)))
+        .collect();
+    Published {
+        datasets,
+        source_rows,
+        _home: home,
+    }
 }
 
 fn file_name(path: &Path) -> String {

@@ -1,5 +1,6 @@
-//! Every row of every case against `expected/<dataset_id>.jsonl`: whole records with their source pointers, sorted by record id.
-//! `make bless` rewrites the files; the difference is to be read before it is committed.
+//! Every row of every case against `expected/<dataset_id>.jsonl`: whole records with their source
+//! pointers, sorted by record id. `make bless` rewrites the files; the difference is to be read
+//! before it is committed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,10 +21,21 @@ async fn golden_every_published_row_of_every_case_is_the_expected_one() {
         if std::env::var_os("PUBDATA_BLESS").is_some() {
             bless(&folder, &published.datasets);
         }
-        let expected: Vec<String> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        let mut expected: Vec<&str> = expected.iter().map(|name| name.trim_end_matches(".jsonl")).collect();
+        let expected: Vec<String> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let mut expected: Vec<&str> = expected
+            .iter()
+            .map(|name| name.trim_end_matches(".jsonl"))
+            .collect();
         expected.sort_unstable();
-        assert_eq!(expected, published.datasets.keys().collect::<Vec<_>>(), "{}: datasets", folder.display());
+        assert_eq!(
+            expected,
+            published.datasets.keys().collect::<Vec<_>>(),
+            "{}: datasets",
+            folder.display()
+        );
         for (dataset_id, rows) in &published.datasets {
             compare(&case, dataset_id, rows);
         }
@@ -31,15 +43,32 @@ async fn golden_every_published_row_of_every_case_is_the_expected_one() {
     }
 }
 
-/// Sources of which a build takes the rows it needs: names of columns, and areas beside those that are asked for.
-const LOOKED_UP: &[&str] = &["census.acs5_shells", "nces.edge_geocode", "geonames.postal", "hrsa.zip_zcta", "nws.zone_county"];
+/// Sources of which a build takes the rows it needs: names of columns, and areas beside those that
+/// are asked for.
+const LOOKED_UP: &[&str] = &[
+    "census.acs5_shells",
+    "nces.edge_geocode",
+    "geonames.postal",
+    "hrsa.zip_zcta",
+    "nws.zone_county",
+];
 
 /// Every row that was read is published, set aside or left out, and left out for a reason.
 fn check_accounts(case: &Case, source_rows: &BTreeMap<String, BTreeMap<String, SourceRows>>) {
     for (source_id, rows) in source_rows.values().flatten() {
-        let sum = rows.records + rows.merged + rows.quarantined + rows.left_out.values().sum::<u64>();
-        assert_eq!(rows.read, sum, "{} {}: {source_id}", case.pipeline_id, case.name);
-        assert!(!rows.left_out.contains_key(UNUSED) || LOOKED_UP.contains(&source_id.as_str()), "{} {}: {source_id} {rows:?}", case.pipeline_id, case.name);
+        let sum =
+            rows.records + rows.merged + rows.quarantined + rows.left_out.values().sum::<u64>();
+        assert_eq!(
+            rows.read, sum,
+            "{} {}: {source_id}",
+            case.pipeline_id, case.name
+        );
+        assert!(
+            !rows.left_out.contains_key(UNUSED) || LOOKED_UP.contains(&source_id.as_str()),
+            "{} {}: {source_id} {rows:?}",
+            case.pipeline_id,
+            case.name
+        );
     }
 }
 
@@ -49,28 +78,58 @@ fn bless(folder: &Path, datasets: &BTreeMap<String, BTreeMap<String, Record>>) {
     }
     std::fs::create_dir_all(folder).unwrap();
     for (dataset_id, rows) in datasets {
-        let text: String = rows.values().map(|record| format!("{}\n", line(record))).collect();
+        let text: String = rows
+            .values()
+            .map(|record| format!("{}\n", line(record)))
+            .collect();
         std::fs::write(folder.join(format!("{dataset_id}.jsonl")), text).unwrap();
     }
 }
 
 fn compare(case: &Case, dataset_id: &str, rows: &BTreeMap<String, Record>) {
-    let path = case.folder.join("expected").join(format!("{dataset_id}.jsonl"));
+    let path = case
+        .folder
+        .join("expected")
+        .join(format!("{dataset_id}.jsonl"));
     let expected = std::fs::read_to_string(&path).unwrap();
     let mut expected = expected.lines();
     for record in rows.values() {
-        assert_eq!(Some(line(record).as_str()), expected.next(), "{}: `make bless` rewrites it when the change is meant", path.display());
+        assert_eq!(
+            Some(line(record).as_str()),
+            expected.next(),
+            "{}: `make bless` rewrites it when the change is meant",
+            path.display()
+        );
     }
-    assert_eq!(expected.next(), None, "{}: more records are expected", path.display());
+    assert_eq!(
+        expected.next(),
+        None,
+        "{}: more records are expected",
+        path.display()
+    );
 }
 
-/// A record in one line. Pointers are written short: source, first digits of the snapshot's digest, member, offset and length.
+/// A record in one line. Pointers are written short: source, first digits of the snapshot's digest,
+/// member, offset and length.
 fn line((record, pointers): &Record) -> String {
     let short = |pointer: &SourcePointer| {
-        let member = pointer.member.as_deref().map(|member| format!("{member} ")).unwrap_or_default();
-        Value::from(format!("{} {} {member}{}+{}", pointer.source_id, pointer.snapshot.short(12), pointer.offset, pointer.length))
+        let member = pointer
+            .member
+            .as_deref()
+            .map(|member| format!("{member} "))
+            .unwrap_or_default();
+        Value::from(format!(
+            "{} {} {member}{}+{}",
+            pointer.source_id,
+            pointer.snapshot.short(12),
+            pointer.offset,
+            pointer.length
+        ))
     };
     let mut record = record.clone();
-    record.insert("source_pointers".to_owned(), pointers.iter().map(short).collect());
+    record.insert(
+        "source_pointers".to_owned(),
+        pointers.iter().map(short).collect(),
+    );
     Value::Object(record).to_string()
 }

@@ -1,4 +1,5 @@
-//! The pipelines over the fixtures: every published row of every case, and the figures that everybody can look up.
+//! The pipelines over the fixtures: every published row of every case, and the figures that
+//! everybody can look up.
 
 mod business;
 mod cases;

@@ -14,7 +14,11 @@ impl Kind {
 
     pub fn code_of(&self, command: &str) -> i32 {
         let refused: BTreeMap<_, _> = self.refused.iter().copied().collect();
-        if self.is_settings() { 40 } else { refused.get(command).copied().unwrap_or(0) }
+        if self.is_settings() {
+            40
+        } else {
+            refused.get(command).copied().unwrap_or(0)
+        }
     }
 
     /// Every command on its own, each on the home with the damage.
@@ -37,7 +41,11 @@ impl Kind {
                 // A report names all that is damaged on standard output.
                 Some(1) => assert!(answer.stdout.contains(self.told), "{what}: {answer:#?}"),
                 _ if *name == "upgrade" && answer.stderr.is_empty() => {
-                    assert!(answer.stdout.contains("unreadable (1)") && answer.stdout.contains("put it back from a backup"), "{what}: {answer:#?}");
+                    assert!(
+                        answer.stdout.contains("unreadable (1)")
+                            && answer.stdout.contains("put it back from a backup"),
+                        "{what}: {answer:#?}"
+                    );
                 }
                 _ => assert_helpful(&answer, self.told, &what),
             }
@@ -51,7 +59,11 @@ impl Kind {
     }
 
     fn cure(&self, ground: &Ground, files: &[PathBuf]) {
-        let kept = |path: &Path| ground.path("kept").join(path.strip_prefix(ground.home()).unwrap());
+        let kept = |path: &Path| {
+            ground
+                .path("kept")
+                .join(path.strip_prefix(ground.home()).unwrap())
+        };
         match self.cure {
             Cure::Run => {
                 ground.run().expect(0);
@@ -60,10 +72,26 @@ impl Kind {
                 // Of the same night: the very release is mended.
                 ground.night("5157700");
                 let current = ground.current();
-                let mended = ground.pubdata(&["run", "--json", "--force", "--mirror", ground.mirror().to_str().unwrap()]).expect(0).json();
-                assert_eq!(mended["release_id"].as_str(), Some(current.as_str()), "{}", self.name);
+                let mended = ground
+                    .pubdata(&[
+                        "run",
+                        "--json",
+                        "--force",
+                        "--mirror",
+                        ground.mirror().to_str().unwrap(),
+                    ])
+                    .expect(0)
+                    .json();
+                assert_eq!(
+                    mended["release_id"].as_str(),
+                    Some(current.as_str()),
+                    "{}",
+                    self.name
+                );
                 assert!(
-                    mended["outcome"] == "mended" || ["declarations of a release", "companions of a release"].contains(&self.name),
+                    mended["outcome"] == "mended"
+                        || ["declarations of a release", "companions of a release"]
+                            .contains(&self.name),
                     "{}: {mended:#}",
                     self.name
                 );
@@ -74,7 +102,9 @@ impl Kind {
                 std::fs::remove_file(path).unwrap();
                 std::fs::copy(kept(path), path).unwrap();
             }),
-            Cure::Delete => files.iter().for_each(|path| std::fs::remove_file(path).unwrap()),
+            Cure::Delete => files
+                .iter()
+                .for_each(|path| std::fs::remove_file(path).unwrap()),
             Cure::Rollback => {
                 ground.pubdata(&["releases", "rollback"]).expect(0);
                 ground.pubdata(&["verify"]).expect(0);
@@ -91,7 +121,11 @@ fn try_kinds(names: &[&str]) {
     let (kinds, ground) = (kinds(), Ground::new());
     let expected = ground.expected();
     for name in names {
-        kinds.iter().find(|kind| kind.name == *name).unwrap().try_all(&ground, &expected);
+        kinds
+            .iter()
+            .find(|kind| kind.name == *name)
+            .unwrap()
+            .try_all(&ground, &expected);
     }
 }
 
@@ -122,7 +156,11 @@ fn a_damaged_manifest_is_named_and_left_by_a_rollback() {
 
 #[test]
 fn damaged_parts_declarations_and_companions_are_named_and_mended() {
-    try_kinds(&["parts of builds", "declarations of a release", "companions of a release"]);
+    try_kinds(&[
+        "parts of builds",
+        "declarations of a release",
+        "companions of a release",
+    ]);
 }
 
 #[test]
@@ -132,7 +170,12 @@ fn damaged_snapshots_and_what_is_known_of_urls_are_fetched_again() {
 
 #[test]
 fn what_is_made_again_when_it_is_needed_is_never_missed() {
-    try_kinds(&["copies of parts", "plans", "receipts of units", "staged builds"]);
+    try_kinds(&[
+        "copies of parts",
+        "plans",
+        "receipts of units",
+        "staged builds",
+    ]);
 }
 
 #[test]
@@ -148,7 +191,11 @@ fn a_torn_last_line_is_passed_over_and_cut_off() {
     for file in ["ledger.jsonl", "accepted.jsonl"] {
         let path = ground.home().join(file);
         let whole = std::fs::read(&path).unwrap();
-        std::fs::write(&path, [&whole[..], b"{\"format_version\":1,\"run_id\":\"2026"].concat()).unwrap();
+        std::fs::write(
+            &path,
+            [&whole[..], b"{\"format_version\":1,\"run_id\":\"2026"].concat(),
+        )
+        .unwrap();
     }
     for (name, arguments) in ground.commands() {
         if name.starts_with("releases pr") || matches!(name, "releases rollback" | "import") {
@@ -160,27 +207,49 @@ fn a_torn_last_line_is_passed_over_and_cut_off() {
     ground.heals(&expected, "torn lines");
 }
 
-/// A state that was written aside and never got its name was taken for a second one of the same file.
+/// A state that was written aside and never got its name was taken for a second one of the same
+/// file.
 #[test]
 fn what_a_killed_process_left_aside_is_no_state_of_a_file() {
     let ground = Ground::new();
-    ground.pubdata(&["import", super::SOURCE, ground.mirror().join(super::LIST).to_str().unwrap(), "--date", "2026-01-15"]).expect(0);
+    ground
+        .pubdata(&[
+            "import",
+            super::SOURCE,
+            ground.mirror().join(super::LIST).to_str().unwrap(),
+            "--date",
+            "2026-01-15",
+        ])
+        .expect(0);
     for path in files_below(&ground.home().join("state/urls")) {
         std::fs::copy(&path, path.with_extension("json.new")).unwrap();
     }
     let by_hand = ground.pubdata(&["status", "--json"]).expect(0).json()["by_hand"].clone();
     assert_eq!(by_hand.as_array().unwrap().len(), 1, "{by_hand:#}");
-    ground.pubdata(&["import", super::SOURCE, "--withdraw"]).expect(0);
+    ground
+        .pubdata(&["import", super::SOURCE, "--withdraw"])
+        .expect(0);
 }
 
 /// Nothing to go back to and no backup: the snapshots are what a release is made from.
 #[test]
-fn a_damaged_manifest_of_the_only_release_is_left_by_deleting_the_channel_and_the_next_run_makes_it_again() {
+fn a_damaged_manifest_of_the_only_release_is_left_by_deleting_the_channel_and_the_next_run_makes_it_again()
+ {
     let ground = Ground::new();
     let expected = ground.current();
     ground.night("5157700");
-    ground.pubdata(&["releases", "prune", "--keep", "1"]).expect(0);
-    std::fs::write(ground.home().join("releases").join(&expected).join("manifest.json"), "{").unwrap();
+    ground
+        .pubdata(&["releases", "prune", "--keep", "1"])
+        .expect(0);
+    std::fs::write(
+        ground
+            .home()
+            .join("releases")
+            .join(&expected)
+            .join("manifest.json"),
+        "{",
+    )
+    .unwrap();
     ground.run().expect(60);
     let none = ground.pubdata(&["releases", "rollback"]).expect(40);
     assert!(none.stderr.contains("no earlier release"), "{none:#?}");
@@ -195,8 +264,14 @@ fn a_damaged_manifest_of_the_only_release_is_left_by_deleting_the_channel_and_th
 fn every_kind_of_file_is_damaged_once() {
     let ground = Ground::new();
     let report = ground.pubdata(&["upgrade", "--json"]).expect(0).json();
-    let formats = report["formats"].as_array().unwrap().iter().map(|format| format["name"].as_str().unwrap().to_owned());
+    let formats = report["formats"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|format| format["name"].as_str().unwrap().to_owned());
     let kinds: Vec<&str> = kinds().iter().map(|kind| kind.name).collect();
-    let missing: Vec<String> = formats.filter(|name| !kinds.contains(&name.as_str())).collect();
+    let missing: Vec<String> = formats
+        .filter(|name| !kinds.contains(&name.as_str()))
+        .collect();
     assert_eq!(missing, Vec::<String>::new());
 }

@@ -1,4 +1,5 @@
-//! A disk that is full, at whichever write: a limit on the size of files lets each write beyond it fail, for root and for everybody else.
+//! A disk that is full, at whichever write: a limit on the size of files lets each write beyond it
+//! fail, for root and for everybody else.
 
 use std::fs::OpenOptions;
 use std::process::Stdio;
@@ -8,7 +9,8 @@ use super::signals::until;
 use super::{Ground, assert_helpful};
 use pubdata_testing::{Answer, answer};
 
-/// So many blocks of 512 bytes for a file. The signal is ignored, as by whoever wants to live: the write then fails.
+/// So many blocks of 512 bytes for a file. The signal is ignored, as by whoever wants to live: the
+/// write then fails.
 fn full_at(blocks: u32) -> String {
     format!("trap '' XFSZ; ulimit -f {blocks}")
 }
@@ -19,38 +21,71 @@ fn full() -> std::fs::File {
 
 fn run_full(ground: &Ground, blocks: u32) -> Answer {
     let arguments = ground.tonight();
-    answer(&mut ground.limited(&full_at(blocks), &arguments.iter().map(String::as_str).collect::<Vec<_>>()))
+    answer(&mut ground.limited(
+        &full_at(blocks),
+        &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+    ))
 }
 
-/// From "nothing can be written" to "enough", from nothing and from where a killed run ended: downloads, states, parts, the manifest, the move of
-/// the channel.
+/// From "nothing can be written" to "enough", from nothing and from where a killed run ended:
+/// downloads, states, parts, the manifest, the move of the channel.
 #[test]
 fn a_run_on_a_full_disk_ends_with_60_names_the_file_and_the_next_run_finishes_it() {
     let ground = Ground::new();
     let expected = ground.expected();
-    // A file that was written just now (`YOUNG` of `fetch::fetcher`) is read again by each run, which then needs room for it: that is not what is looked for
-    // after a killed run.
-    until("the list is no new file any more", || ground.age_of_the_list() > Duration::from_secs(3));
+    // A file that was written just now (`YOUNG` of `fetch::fetcher`) is read again by each run,
+    // which then needs room for it: that is not what is looked for after a killed run.
+    until("the list is no new file any more", || {
+        ground.age_of_the_list() > Duration::from_secs(3)
+    });
     let mut places = Vec::new();
-    let begun = [(None, &[0, 1, 8, 17, 18, 24][..]), (Some("commit.begun"), &[1, 8, 18]), (Some("commit.manifest_written"), &[0])];
-    for (point, blocks) in begun.into_iter().flat_map(|(point, sizes)| sizes.iter().map(move |blocks| (point, *blocks))) {
+    let begun = [
+        (None, &[0, 1, 8, 17, 18, 24][..]),
+        (Some("commit.begun"), &[1, 8, 18]),
+        (Some("commit.manifest_written"), &[0]),
+    ];
+    for (point, blocks) in begun
+        .into_iter()
+        .flat_map(|(point, sizes)| sizes.iter().map(move |blocks| (point, *blocks)))
+    {
         ground.back();
         if let Some(point) = point {
-            ground.command(&[]).args(ground.tonight()).env(pubdata_build::publish::fault::VARIABLE, point).output().unwrap();
+            ground
+                .command(&[])
+                .args(ground.tonight())
+                .env(pubdata_build::publish::fault::VARIABLE, point)
+                .output()
+                .unwrap();
         }
         let full = run_full(&ground, blocks);
         let what = format!("{blocks} blocks after {point:?}");
         if full.code != Some(0) {
             assert_eq!(full.code, Some(60), "{what}: {full:#?}");
-            assert!(full.stderr.contains("File too large") && full.stderr.contains("make room there"), "{what}: {full:#?}");
-            assert!(!full.stderr.contains("panicked") && !full.stderr.contains("a source is not available"), "no publisher is to blame: {full:#?}");
-            let error: serde_json::Value = serde_json::from_str(full.stderr.lines().last().unwrap()).unwrap();
+            assert!(
+                full.stderr.contains("File too large") && full.stderr.contains("make room there"),
+                "{what}: {full:#?}"
+            );
+            assert!(
+                !full.stderr.contains("panicked")
+                    && !full.stderr.contains("a source is not available"),
+                "no publisher is to blame: {full:#?}"
+            );
+            let error: serde_json::Value =
+                serde_json::from_str(full.stderr.lines().last().unwrap()).unwrap();
             places.push(error["error"].as_str().unwrap().to_owned());
         }
         ground.heals(&expected, &what);
     }
-    for place in ["/state/partial/", "/staging/", "releases/r", "channels/nightly/"] {
-        assert!(places.iter().any(|told| told.contains(place)), "one of them filled {place}: {places:#?}");
+    for place in [
+        "/state/partial/",
+        "/staging/",
+        "releases/r",
+        "channels/nightly/",
+    ] {
+        assert!(
+            places.iter().any(|told| told.contains(place)),
+            "one of them filled {place}: {places:#?}"
+        );
     }
 }
 
@@ -68,8 +103,15 @@ fn a_run_whose_line_of_the_ledger_does_not_fit_has_published_and_says_so_with_60
     let expected = ground.expected();
     lengthen_ledger(&ground);
     let full = run_full(&ground, 24);
-    assert_eq!((full.code, ground.current()), (Some(60), expected.clone()), "{full:#?}");
-    assert!(full.stderr.contains("cannot append to") && full.stderr.contains("ledger.jsonl"), "{full:#?}");
+    assert_eq!(
+        (full.code, ground.current()),
+        (Some(60), expected.clone()),
+        "{full:#?}"
+    );
+    assert!(
+        full.stderr.contains("cannot append to") && full.stderr.contains("ledger.jsonl"),
+        "{full:#?}"
+    );
     ground.heals(&expected, "the ledger");
 }
 
@@ -82,15 +124,36 @@ fn a_run_that_cannot_write_its_line_of_the_ledger_says_what_ended_it_and_the_hoo
     let hook = format!("sh {} {}", ground.path("hook.sh").display(), told.display());
     lengthen_ledger(&ground);
     let arguments = ground.tonight();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--hook", &hook]).collect();
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(String::as_str)
+        .chain(["--hook", &hook])
+        .collect();
     let full = answer(&mut ground.limited(&full_at(8), &arguments));
     assert_eq!(full.code, Some(60), "{full:#?}");
     let error = full.stderr.lines().last().unwrap();
-    assert!(error.contains("cannot write") && !error.contains("ledger.jsonl"), "{full:#?}");
-    assert!(full.stderr.contains("the run is not in the ledger"), "{full:#?}");
-    let message: serde_json::Value = serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
-    assert_eq!((&message["events"][0]["event"], &message["exit_code"]), (&"failed".into(), &60.into()), "{message:#}");
-    assert!(message["events"][0]["reason"].as_str().unwrap().contains("File too large"), "{message:#}");
+    assert!(
+        error.contains("cannot write") && !error.contains("ledger.jsonl"),
+        "{full:#?}"
+    );
+    assert!(
+        full.stderr.contains("the run is not in the ledger"),
+        "{full:#?}"
+    );
+    let message: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
+    assert_eq!(
+        (&message["events"][0]["event"], &message["exit_code"]),
+        (&"failed".into(), &60.into()),
+        "{message:#}"
+    );
+    assert!(
+        message["events"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("File too large"),
+        "{message:#}"
+    );
 }
 
 /// Each of the others that write, where nothing can be written at all.
@@ -103,7 +166,8 @@ fn whatever_writes_on_a_full_disk_ends_with_60_and_leaves_all_as_it_was() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let full = answer(&mut ground.limited(&full_at(0), &arguments));
         let expected = match name {
-            "plan" | "fetch" | "run" | "import" | "accept" | "keys create" | "releases promote" | "releases rollback" | "probe" | "verify" => 60,
+            "plan" | "fetch" | "run" | "import" | "accept" | "keys create" | "releases promote"
+            | "releases rollback" | "probe" | "verify" => 60,
             // The log is as it was: its own file of state is all that it writes.
             "follow" => 60,
             _ => 0,
@@ -113,7 +177,11 @@ fn whatever_writes_on_a_full_disk_ends_with_60_and_leaves_all_as_it_was() {
             assert_helpful(&full, "File too large", name);
         }
         assert_eq!(ground.current(), current, "{name}");
-        assert_eq!(ground.pubdata(&arguments).code, Some(0), "{name} does what it is for when there is room again");
+        assert_eq!(
+            ground.pubdata(&arguments).code,
+            Some(0),
+            "{name} does what it is for when there is room again"
+        );
         ground.back();
     }
 }
@@ -127,22 +195,36 @@ fn what_cannot_be_printed_is_told_with_60_and_what_was_done_is_done() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let unprinted = answer_with(&ground, &arguments, Stdio::from(full()), Stdio::piped());
         assert_eq!(unprinted.code, Some(60), "{name}: {unprinted:#?}");
-        assert_helpful(&unprinted, "cannot write to standard output: No space left on device", name);
+        assert_helpful(
+            &unprinted,
+            "cannot write to standard output: No space left on device",
+            name,
+        );
         ground.back();
     }
     let arguments = ground.tonight();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     answer_with(&ground, &arguments, Stdio::from(full()), Stdio::piped()).expect(60);
-    assert_eq!(ground.current(), expected, "it was published before it was told");
+    assert_eq!(
+        ground.current(),
+        expected,
+        "it was published before it was told"
+    );
 }
 
-/// Behind `| head` nobody reads on: no defect, no word of it, and the exit code is that of what was done.
+/// Behind `| head` nobody reads on: no defect, no word of it, and the exit code is that of what was
+/// done.
 #[test]
 fn who_stops_reading_is_no_defect() {
     let ground = Ground::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let unread = answer_with(&ground, &["schema", "dictionary"], Stdio::from(writer), Stdio::piped());
+    let unread = answer_with(
+        &ground,
+        &["schema", "dictionary"],
+        Stdio::from(writer),
+        Stdio::piped(),
+    );
     assert_eq!((unread.code, unread.stderr.as_str()), (Some(0), ""));
 }
 
@@ -156,13 +238,32 @@ fn a_log_that_cannot_be_written_changes_nothing() {
     let mut command = ground.command(&arguments);
     command.env("PUBDATA_LOG", "trace").stderr(full());
     let unlogged = answer(&mut command).expect(0);
-    assert_eq!((unlogged.release_id(), ground.current()), (expected.clone(), expected));
-    let refused = answer_with(&ground, &["trace", "nothing"], Stdio::piped(), Stdio::from(full()));
+    assert_eq!(
+        (unlogged.release_id(), ground.current()),
+        (expected.clone(), expected)
+    );
+    let refused = answer_with(
+        &ground,
+        &["trace", "nothing"],
+        Stdio::piped(),
+        Stdio::from(full()),
+    );
     assert_eq!(refused.code, Some(40), "the exit code says it alone");
 }
 
 fn answer_with(ground: &Ground, arguments: &[&str], stdout: Stdio, stderr: Stdio) -> Answer {
-    let output = ground.command(arguments).stdout(stdout).stderr(stderr).spawn().unwrap().wait_with_output().unwrap();
+    let output = ground
+        .command(arguments)
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Answer {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }

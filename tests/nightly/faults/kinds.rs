@@ -1,4 +1,5 @@
-//! The kinds of files that a home has, how they come to harm, who notices, and how all is well again: `docs/FAULTS.md` as a table.
+//! The kinds of files that a home has, how they come to harm, who notices, and how all is well
+//! again: `docs/FAULTS.md` as a table.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,8 @@ pub enum Cure {
     Rollback,
 }
 
-/// A kind of file, where it is, and the commands that notice, with their exit codes; all others end with 0.
+/// A kind of file, where it is, and the commands that notice, with their exit codes; all others end
+/// with 0.
 pub struct Kind {
     pub name: &'static str,
     pub files: fn(&Ground) -> Vec<PathBuf>,
@@ -46,7 +48,11 @@ fn one(ground: &Ground, path: &str) -> Vec<PathBuf> {
 
 fn of_release(ground: &Ground, release_id: &str, path: &str) -> Vec<PathBuf> {
     let folder = ground.home().join("releases").join(release_id);
-    if path.ends_with('/') { files_below(&folder.join(path)) } else { vec![folder.join(path)] }
+    if path.ends_with('/') {
+        files_below(&folder.join(path))
+    } else {
+        vec![folder.join(path)]
+    }
 }
 
 /// All that read or write a home.
@@ -109,16 +115,39 @@ const OF_CHANNEL: &[(&str, i32)] = &[
 
 /// By the names of `src/store/formats.rs`, and those of what has no format of its own.
 pub fn kinds() -> Vec<Kind> {
-    let kind = |name, files, told, refused, cure| Kind { name, files, harm: Harm::Garbage, told, refused, cure };
+    let kind = |name, files, told, refused, cure| Kind {
+        name,
+        files,
+        harm: Harm::Garbage,
+        told,
+        refused,
+        cure,
+    };
     vec![
-        kind("home", |ground| one(ground, "home.json"), "home.json is damaged", ALL, Cure::Delete),
+        kind(
+            "home",
+            |ground| one(ground, "home.json"),
+            "home.json is damaged",
+            ALL,
+            Cure::Delete,
+        ),
         Kind {
             harm: Harm::Line,
             ..kind(
                 "ledger",
                 |ground| one(ground, "ledger.jsonl"),
                 "ledger.jsonl: line 1: ",
-                &[("plan", 60), ("fetch", 60), ("run", 60), ("import", 60), ("accept", 60), ("status", 60), ("metrics", 60), ("upgrade", 60), ("probe", 60)],
+                &[
+                    ("plan", 60),
+                    ("fetch", 60),
+                    ("run", 60),
+                    ("import", 60),
+                    ("accept", 60),
+                    ("status", 60),
+                    ("metrics", 60),
+                    ("upgrade", 60),
+                    ("probe", 60),
+                ],
                 Cure::PutBack,
             )
         },
@@ -128,7 +157,15 @@ pub fn kinds() -> Vec<Kind> {
                 "acceptances",
                 |ground| one(ground, "accepted.jsonl"),
                 "accepted.jsonl: line 1: ",
-                &[("plan", 60), ("fetch", 60), ("run", 60), ("import", 60), ("upgrade", 60), ("probe", 60), ("accept --list", 60)],
+                &[
+                    ("plan", 60),
+                    ("fetch", 60),
+                    ("run", 60),
+                    ("import", 60),
+                    ("upgrade", 60),
+                    ("probe", 60),
+                    ("accept --list", 60),
+                ],
                 Cure::PutBack,
             )
         },
@@ -139,14 +176,36 @@ pub fn kinds() -> Vec<Kind> {
             &[("keys create", 60), ("keys list", 60), ("upgrade", 60)],
             Cure::PutBack,
         ),
-        kind("channels", |ground| one(ground, "channels/nightly/0000000002.json"), "channels/nightly/0000000002.json is damaged", OF_CHANNEL, Cure::Delete),
-        kind("what was not renewed", |ground| one(ground, "unrenewed/nightly.json"), "unrenewed/nightly.json is damaged", &[], Cure::Run),
-        kind("manifests", |ground| of_release(ground, &ground.current(), "manifest.json"), "not a manifest", OF_PRESENT, Cure::Rollback),
+        kind(
+            "channels",
+            |ground| one(ground, "channels/nightly/0000000002.json"),
+            "channels/nightly/0000000002.json is damaged",
+            OF_CHANNEL,
+            Cure::Delete,
+        ),
+        kind(
+            "what was not renewed",
+            |ground| one(ground, "unrenewed/nightly.json"),
+            "unrenewed/nightly.json is damaged",
+            &[],
+            Cure::Run,
+        ),
+        kind(
+            "manifests",
+            |ground| of_release(ground, &ground.current(), "manifest.json"),
+            "not a manifest",
+            OF_PRESENT,
+            Cure::Rollback,
+        ),
         kind(
             "the manifest of an earlier release",
             |ground| of_release(ground, &ground.first_release(), "manifest.json"),
             "not a manifest",
-            &[("releases rollback", 60), ("releases diff", 60), ("upgrade", 60)],
+            &[
+                ("releases rollback", 60),
+                ("releases diff", 60),
+                ("upgrade", 60),
+            ],
             Cure::PutBack,
         ),
         kind(
@@ -170,25 +229,90 @@ pub fn kinds() -> Vec<Kind> {
             &[("verify", 1)],
             Cure::Force,
         ),
-        kind("snapshots", |ground| files_below(&ground.home().join("snapshots")), "is not what was fetched", &[("trace", 1), ("verify", 1)], Cure::Run),
+        kind(
+            "snapshots",
+            |ground| files_below(&ground.home().join("snapshots")),
+            "is not what was fetched",
+            &[("trace", 1), ("verify", 1)],
+            Cure::Run,
+        ),
         // Read by `verify --url` alone, which `witness` tries.
-        kind("logs of servers", |ground| one(ground, &format!("seen-logs/{}.json", "0".repeat(32))), "", &[("upgrade", 60)], Cure::Delete),
-        kind("event log", |ground| files_below(&ground.home().join("stream/log")), "the log is damaged", &[("follow", 60), ("upgrade", 60)], Cure::PutBack),
-        kind("state of the feeds", |ground| one(ground, "stream/state.json"), "state.json is damaged", &[("follow", 60), ("upgrade", 60)], Cure::Delete),
-        kind("state of URLs", |ground| files_below(&ground.home().join("state/urls")), "", &[], Cure::Run),
-        kind("copies of parts", |ground| one(ground, "state/tables/nightly/0123456789abcdef.arrow"), "", &[], Cure::Run),
-        kind("plans", |ground| one(ground, &format!("plans/{}.json", "0".repeat(64))), "", &[], Cure::Run),
-        kind("receipts of units", |ground| one(ground, &format!("staging/{}/000/unit.json", "0".repeat(64))), "", &[], Cure::Run),
+        kind(
+            "logs of servers",
+            |ground| one(ground, &format!("seen-logs/{}.json", "0".repeat(32))),
+            "",
+            &[("upgrade", 60)],
+            Cure::Delete,
+        ),
+        kind(
+            "event log",
+            |ground| files_below(&ground.home().join("stream/log")),
+            "the log is damaged",
+            &[("follow", 60), ("upgrade", 60)],
+            Cure::PutBack,
+        ),
+        kind(
+            "state of the feeds",
+            |ground| one(ground, "stream/state.json"),
+            "state.json is damaged",
+            &[("follow", 60), ("upgrade", 60)],
+            Cure::Delete,
+        ),
+        kind(
+            "state of URLs",
+            |ground| files_below(&ground.home().join("state/urls")),
+            "",
+            &[],
+            Cure::Run,
+        ),
+        kind(
+            "copies of parts",
+            |ground| one(ground, "state/tables/nightly/0123456789abcdef.arrow"),
+            "",
+            &[],
+            Cure::Run,
+        ),
+        kind(
+            "plans",
+            |ground| one(ground, &format!("plans/{}.json", "0".repeat(64))),
+            "",
+            &[],
+            Cure::Run,
+        ),
+        kind(
+            "receipts of units",
+            |ground| one(ground, &format!("staging/{}/000/unit.json", "0".repeat(64))),
+            "",
+            &[],
+            Cure::Run,
+        ),
         kind("staged builds", staged, "", &[], Cure::Run),
-        kind("settings", |ground| one(ground, "pubdata.toml"), "pubdata.toml: ", &[], Cure::Delete),
+        kind(
+            "settings",
+            |ground| one(ground, "pubdata.toml"),
+            "pubdata.toml: ",
+            &[],
+            Cure::Delete,
+        ),
     ]
 }
 
 /// What a killed run of the night to come has left, complete as far as it goes.
 fn staged(ground: &Ground) -> Vec<PathBuf> {
-    let killed = ground.command(&[]).args(ground.tonight()).env(pubdata_build::publish::fault::VARIABLE, "commit.begun").output().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(6));
-    let builds: Vec<PathBuf> = files_below(&ground.home().join("staging")).into_iter().filter(|path| path.ends_with("build.json")).collect();
+    let killed = ground
+        .command(&[])
+        .args(ground.tonight())
+        .env(pubdata_build::publish::fault::VARIABLE, "commit.begun")
+        .output()
+        .unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&killed.status),
+        Some(6)
+    );
+    let builds: Vec<PathBuf> = files_below(&ground.home().join("staging"))
+        .into_iter()
+        .filter(|path| path.ends_with("build.json"))
+        .collect();
     assert_eq!(builds.len(), 1);
     builds
 }

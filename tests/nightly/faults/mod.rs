@@ -1,6 +1,8 @@
-//! What faults of the machine, of files and of others do to each command: the promises of `docs/FAULTS.md`, held against the program.
+//! What faults of the machine, of files and of others do to each command: the promises of
+//! `docs/FAULTS.md`, held against the program.
 //!
-//! The ground is a home so small that a command on it takes a few hundredths of a second: one pipeline, two releases, a third night to come.
+//! The ground is a home so small that a command on it takes a few hundredths of a second: one
+//! pipeline, two releases, a third night to come.
 
 mod at_once;
 mod clock;
@@ -25,7 +27,8 @@ use tempfile::TempDir;
 use pubdata_testing::{Answer, answer, copy_folder, files_below, project};
 
 /// The file that the nights of the ground bring.
-const LIST: &str = "www2.census.gov/programs-surveys/popest/datasets/2020-2024/cities/totals/sub-est2024.csv";
+const LIST: &str =
+    "www2.census.gov/programs-surveys/popest/datasets/2020-2024/cities/totals/sub-est2024.csv";
 
 const SOURCE: &str = "census.population_estimate";
 
@@ -45,7 +48,8 @@ const SETTINGS: [&str; 9] = [
     "NO_COLOR",
 ];
 
-/// A home with two releases, a key, an acceptance and an event log, the mirror of the night to come, and the declarations of both.
+/// A home with two releases, a key, an acceptance and an event log, the mirror of the night to
+/// come, and the declarations of both.
 struct Ground {
     folder: TempDir,
     /// The secret of its key.
@@ -55,21 +59,54 @@ struct Ground {
 impl Ground {
     /// Two nights have been; the third brings another figure.
     fn new() -> Self {
-        let mut ground = Self { folder: tempfile::tempdir().unwrap(), key: String::new() };
+        let mut ground = Self {
+            folder: tempfile::tempdir().unwrap(),
+            key: String::new(),
+        };
         copy_folder(&project("schemas"), &ground.path("declarations/schemas"));
-        let declaration = std::fs::read_to_string(project("pipelines/census/population.toml")).unwrap();
-        let floor = declaration.lines().find(|line| line.starts_with("min_bytes")).unwrap();
-        ground.put("declarations/pipelines/census/population.toml", declaration.replace(floor, "min_bytes = 1"));
-        ground.put("declarations/pipelines/sec/current_filings.toml", std::fs::read(project("pipelines/sec/current_filings.toml")).unwrap());
+        let declaration =
+            std::fs::read_to_string(project("pipelines/census/population.toml")).unwrap();
+        let floor = declaration
+            .lines()
+            .find(|line| line.starts_with("min_bytes"))
+            .unwrap();
+        ground.put(
+            "declarations/pipelines/census/population.toml",
+            declaration.replace(floor, "min_bytes = 1"),
+        );
+        ground.put(
+            "declarations/pipelines/sec/current_filings.toml",
+            std::fs::read(project("pipelines/sec/current_filings.toml")).unwrap(),
+        );
         ground.put("mirror/.pubdata-mirror", "sample = true\n");
         for figure in ["5157699", "5157700"] {
             ground.night(figure);
             ground.run().expect(0);
         }
-        let made = ground.pubdata(&["keys", "create", "--name", "reader", "--scopes", "geo,general,admin", "--json"]).expect(0).json();
+        let made = ground
+            .pubdata(&[
+                "keys",
+                "create",
+                "--name",
+                "reader",
+                "--scopes",
+                "geo,general,admin",
+                "--json",
+            ])
+            .expect(0)
+            .json();
         made["key"].as_str().unwrap().clone_into(&mut ground.key);
-        ground.pubdata(&["accept", "census.population:shrink"]).expect(0);
-        ground.pubdata(&["follow", "--once", "--mirror", ground.mirror().to_str().unwrap()]).expect(0);
+        ground
+            .pubdata(&["accept", "census.population:shrink"])
+            .expect(0);
+        ground
+            .pubdata(&[
+                "follow",
+                "--once",
+                "--mirror",
+                ground.mirror().to_str().unwrap(),
+            ])
+            .expect(0);
         ground.night("5157701");
         ground
     }
@@ -94,14 +131,31 @@ impl Ground {
 
     /// The list as it is tonight, with a figure for Alabama.
     fn night(&self, figure: &str) {
-        let text = std::fs::read_to_string(project(&format!("fixtures/census/population/basic/source/{LIST}"))).unwrap();
-        assert_eq!(text.matches(",5157699\n").count(), 1, "the figure of Alabama");
-        self.put(&format!("mirror/{LIST}"), text.replace(",5157699\n", &format!(",{figure}\n")));
+        let text = std::fs::read_to_string(project(&format!(
+            "fixtures/census/population/basic/source/{LIST}"
+        )))
+        .unwrap();
+        assert_eq!(
+            text.matches(",5157699\n").count(),
+            1,
+            "the figure of Alabama"
+        );
+        self.put(
+            &format!("mirror/{LIST}"),
+            text.replace(",5157699\n", &format!(",{figure}\n")),
+        );
     }
 
     /// How long ago the list was written.
     fn age_of_the_list(&self) -> Duration {
-        self.mirror().join(LIST).metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default()
+        self.mirror()
+            .join(LIST)
+            .metadata()
+            .unwrap()
+            .modified()
+            .unwrap()
+            .elapsed()
+            .unwrap_or_default()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -115,7 +169,13 @@ impl Ground {
     fn limited(&self, limit: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("sh");
         self.dress(&mut command);
-        command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_pubdata")]).args(arguments);
+        command
+            .args([
+                "-c",
+                &format!("{limit}; exec \"$0\" \"$@\""),
+                env!("CARGO_BIN_EXE_pubdata"),
+            ])
+            .args(arguments);
         command
     }
 
@@ -123,8 +183,12 @@ impl Ground {
         for name in SETTINGS {
             command.env_remove(name);
         }
-        command.env("PUBDATA_HOME", self.home()).env("PUBDATA_DECLARATIONS", self.path("declarations"));
-        command.env("PUBDATA_LOG", "warn").env("RUST_BACKTRACE", "0");
+        command
+            .env("PUBDATA_HOME", self.home())
+            .env("PUBDATA_DECLARATIONS", self.path("declarations"));
+        command
+            .env("PUBDATA_LOG", "warn")
+            .env("RUST_BACKTRACE", "0");
     }
 
     fn pubdata(&self, arguments: &[&str]) -> Answer {
@@ -133,7 +197,9 @@ impl Ground {
 
     /// The arguments of the night to come.
     fn tonight(&self) -> Vec<String> {
-        ["run", "--json", "--mirror", self.mirror().to_str().unwrap()].map(str::to_owned).to_vec()
+        ["run", "--json", "--mirror", self.mirror().to_str().unwrap()]
+            .map(str::to_owned)
+            .to_vec()
     }
 
     fn run(&self) -> Answer {
@@ -142,7 +208,10 @@ impl Ground {
 
     /// Every command that reads or writes a home, by the name that the page has for it.
     fn commands(&self) -> Vec<(&'static str, Vec<String>)> {
-        let (mirror, list) = (self.mirror().display().to_string(), self.mirror().join(LIST).display().to_string());
+        let (mirror, list) = (
+            self.mirror().display().to_string(),
+            self.mirror().join(LIST).display().to_string(),
+        );
         let first = self.first_release();
         [
             ("plan", vec!["plan", "--mirror", &mirror]),
@@ -150,10 +219,16 @@ impl Ground {
             ("run", vec!["run", "--mirror", &mirror]),
             ("import", vec!["import", SOURCE, &list]),
             ("accept", vec!["accept", "census.population:shrink"]),
-            ("keys create", vec!["keys", "create", "--name", "another", "--scopes", "geo"]),
+            (
+                "keys create",
+                vec!["keys", "create", "--name", "another", "--scopes", "geo"],
+            ),
             ("releases promote", vec!["releases", "promote"]),
             ("releases rollback", vec!["releases", "rollback"]),
-            ("releases prune", vec!["releases", "prune", "--keep", "1", "--snapshots"]),
+            (
+                "releases prune",
+                vec!["releases", "prune", "--keep", "1", "--snapshots"],
+            ),
             ("follow", vec!["follow", "--once", "--mirror", &mirror]),
             ("status", vec!["status"]),
             ("metrics", vec!["metrics"]),
@@ -176,7 +251,13 @@ impl Ground {
 
     /// The files of the nightly channel, oldest first.
     fn moves(&self) -> Vec<PathBuf> {
-        files_below(&self.home().join("channels/nightly")).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+        files_below(&self.home().join("channels/nightly"))
+            .into_iter()
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "json")
+            })
+            .collect()
     }
 
     fn first_release(&self) -> String {
@@ -206,17 +287,26 @@ impl Ground {
         expected
     }
 
-    /// Whatever happened: readers have the old release or the new one, whole, and the next run makes the new one and no other.
+    /// Whatever happened: readers have the old release or the new one, whole, and the next run
+    /// makes the new one and no other.
     #[track_caller]
     fn heals(&self, expected: &str, what: &str) {
         let current = self.current();
-        let before = ["0000000001", "0000000002"].map(|number| release_of(&self.path(&format!("kept/channels/nightly/{number}.json"))));
-        assert!(current == expected || before.contains(&current), "{what}: {current}");
+        let before = ["0000000001", "0000000002"]
+            .map(|number| release_of(&self.path(&format!("kept/channels/nightly/{number}.json"))));
+        assert!(
+            current == expected || before.contains(&current),
+            "{what}: {current}"
+        );
         let whole = self.pubdata(&["verify"]);
         assert_eq!(whole.code, Some(0), "{what}: {whole:#?}");
         let next = self.run();
         assert_eq!(next.code, Some(0), "{what}: the next run: {next:#?}");
-        assert_eq!((next.release_id().as_str(), self.current().as_str()), (expected, expected), "{what}: the next run");
+        assert_eq!(
+            (next.release_id().as_str(), self.current().as_str()),
+            (expected, expected),
+            "{what}: the next run"
+        );
         self.pubdata(&["verify"]).expect(0);
         self.pubdata(&["status"]).expect(0);
     }
@@ -227,10 +317,17 @@ fn release_of(file: &Path) -> String {
     entry["release_id"].as_str().unwrap().to_owned()
 }
 
-/// A message that a person can act on at night: what it is about, and a way out, and no defect of the program.
+/// A message that a person can act on at night: what it is about, and a way out, and no defect of
+/// the program.
 #[track_caller]
 fn assert_helpful(answer: &Answer, names: &str, what: &str) {
-    assert!(answer.stderr.contains(names), "{what}: it names {names}: {answer:#?}");
-    assert!(answer.stderr.contains("hint: "), "{what}: it says the way out: {answer:#?}");
+    assert!(
+        answer.stderr.contains(names),
+        "{what}: it names {names}: {answer:#?}"
+    );
+    assert!(
+        answer.stderr.contains("hint: "),
+        "{what}: it says the way out: {answer:#?}"
+    );
     assert!(!answer.stderr.contains("panicked"), "{what}: {answer:#?}");
 }

@@ -22,7 +22,12 @@ fn put_pipe(path: &Path) {
 /// What a command says that must end by itself.
 #[track_caller]
 fn ended(mut command: Command, what: &str) -> Output {
-    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut process = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let began = Instant::now();
     while process.try_wait().unwrap().is_none() {
         if began.elapsed() > PATIENCE {
@@ -34,7 +39,8 @@ fn ended(mut command: Command, what: &str) -> Output {
     process.wait_with_output().unwrap()
 }
 
-/// What a damaged file of the kind brings about, but where one that is no file is one that is not there.
+/// What a damaged file of the kind brings about, but where one that is no file is one that is not
+/// there.
 fn code_of(kind: &Kind, command: &str) -> i32 {
     match (kind.name, command) {
         ("snapshots", "trace" | "verify") => 2,
@@ -55,8 +61,14 @@ fn try_kinds(names: &[&str]) {
             let output = ended(command, &what);
             let told = String::from_utf8_lossy(&output.stderr);
             // Who cannot write where the pipe is says so.
-            let is_named = output.status.code() == Some(60) && told.contains("not a file") && told.contains("hint: ");
-            assert!(is_named || output.status.code() == Some(code_of(kind, name)), "{what}: {:?}: {told}", output.status);
+            let is_named = output.status.code() == Some(60)
+                && told.contains("not a file")
+                && told.contains("hint: ");
+            assert!(
+                is_named || output.status.code() == Some(code_of(kind, name)),
+                "{what}: {:?}: {told}",
+                output.status
+            );
             assert!(!told.contains("panicked"), "{what}: {told}");
             ground.back();
         }
@@ -65,22 +77,47 @@ fn try_kinds(names: &[&str]) {
 
 #[test]
 fn a_pipe_in_place_of_what_a_home_is_or_has_been_through_holds_up_nobody() {
-    try_kinds(&["home", "settings", "ledger", "acceptances", "logs of servers", "API keys"]);
+    try_kinds(&[
+        "home",
+        "settings",
+        "ledger",
+        "acceptances",
+        "logs of servers",
+        "API keys",
+    ]);
 }
 
 #[test]
 fn a_pipe_in_place_of_what_points_at_releases_holds_up_nobody() {
-    try_kinds(&["channels", "what was not renewed", "manifests", "the manifest of an earlier release"]);
+    try_kinds(&[
+        "channels",
+        "what was not renewed",
+        "manifests",
+        "the manifest of an earlier release",
+    ]);
 }
 
 #[test]
 fn a_pipe_in_place_of_a_part_of_a_release_or_of_a_snapshot_holds_up_nobody() {
-    try_kinds(&["parts of builds", "declarations of a release", "companions of a release", "snapshots", "state of URLs"]);
+    try_kinds(&[
+        "parts of builds",
+        "declarations of a release",
+        "companions of a release",
+        "snapshots",
+        "state of URLs",
+    ]);
 }
 
 #[test]
 fn a_pipe_in_place_of_what_is_made_again_or_of_the_log_of_filings_holds_up_nobody() {
-    try_kinds(&["copies of parts", "plans", "receipts of units", "staged builds", "event log", "state of the feeds"]);
+    try_kinds(&[
+        "copies of parts",
+        "plans",
+        "receipts of units",
+        "staged builds",
+        "event log",
+        "state of the feeds",
+    ]);
 }
 
 /// Every file that a command opens to write to.
@@ -108,11 +145,25 @@ fn a_pipe_is_not_imported_and_the_home_is_free_meanwhile() {
         let output = ended(ground.command(&["import", SOURCE, path]), "import");
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(40), "{told}");
-        assert!(told.contains("is a pipe, a socket or a device, not a file") && told.contains("hint: "), "{told}");
+        assert!(
+            told.contains("is a pipe, a socket or a device, not a file") && told.contains("hint: "),
+            "{told}"
+        );
     }
     // Refused before the home is locked: a run under way does not matter.
-    let _lock = pubdata_store::Home::open(&ground.home()).unwrap().lock().unwrap();
-    assert_eq!(ended(ground.command(&["import", SOURCE, pipe.to_str().unwrap()]), "import").status.code(), Some(40));
+    let _lock = pubdata_store::Home::open(&ground.home())
+        .unwrap()
+        .lock()
+        .unwrap();
+    assert_eq!(
+        ended(
+            ground.command(&["import", SOURCE, pipe.to_str().unwrap()]),
+            "import"
+        )
+        .status
+        .code(),
+        Some(40)
+    );
 }
 
 #[test]
@@ -121,13 +172,31 @@ fn a_pipe_in_place_of_a_snapshot_is_counted_as_unreadable_and_not_as_hashed() {
     ground.keep();
     let before = ground.pubdata(&["verify", "--json"]).expect(0).json()["verified"].clone();
     // That of the release is among them.
-    pubdata_testing::files_below(&ground.home().join("snapshots")).iter().for_each(|snapshot| put_pipe(snapshot));
+    pubdata_testing::files_below(&ground.home().join("snapshots"))
+        .iter()
+        .for_each(|snapshot| put_pipe(snapshot));
     let answer = ground.pubdata(&["verify", "--json"]).expect(2).json()["verified"].clone();
-    assert_eq!((&before["snapshots"], &answer["snapshots"]), (&serde_json::json!(1), &serde_json::json!(0)));
+    assert_eq!(
+        (&before["snapshots"], &answer["snapshots"]),
+        (&serde_json::json!(1), &serde_json::json!(0))
+    );
     let unreadable = answer["unreadable"].as_array().unwrap();
-    assert!(unreadable.len() == 1 && unreadable[0].as_str().unwrap().contains("cannot be read: what stands there is no file"), "{answer:#}");
+    assert!(
+        unreadable.len() == 1
+            && unreadable[0]
+                .as_str()
+                .unwrap()
+                .contains("cannot be read: what stands there is no file"),
+        "{answer:#}"
+    );
     assert_eq!(answer["missing"], serde_json::json!([]));
-    assert!(ground.pubdata(&["verify"]).expect(2).stdout.contains("; 1 unreadable"));
+    assert!(
+        ground
+            .pubdata(&["verify"])
+            .expect(2)
+            .stdout
+            .contains("; 1 unreadable")
+    );
 }
 
 /// The next generation of the channel that a server follows.
@@ -140,12 +209,18 @@ fn a_server_goes_on_beside_a_pipe_says_so_and_ends_when_it_is_told() {
     let next = ground.home().join("channels/nightly/0000000003.json");
     put_pipe(&next);
     until("it says so", || logged(&ground).contains("0000000003.json"));
-    assert!(logged(&ground).contains("not a file") && server.serves(&current), "{}", logged(&ground));
+    assert!(
+        logged(&ground).contains("not a file") && server.serves(&current),
+        "{}",
+        logged(&ground)
+    );
     std::fs::remove_file(&next).unwrap();
     let expected = ground.run().expect(0).release_id();
     until("it follows on", || server.serves(&expected));
     put_pipe(&ground.home().join("channels/nightly/0000000004.json"));
-    until("it says so again", || logged(&ground).contains("0000000004.json"));
+    until("it says so again", || {
+        logged(&ground).contains("0000000004.json")
+    });
     signal(&server.program, "TERM");
     until("it ends", || server.ended().is_some());
     assert_eq!(server.ended(), Some(0));
@@ -158,7 +233,13 @@ fn a_folder_of_others_among_the_releases_keeps_nobody_from_the_releases() {
     for folder in ["releases/r\n1", "releases/\u{1b}[31m", "channels/a\tb"] {
         std::fs::create_dir(ground.home().join(folder)).unwrap();
     }
-    for arguments in [&["releases", "list"][..], &["upgrade"], &["releases", "prune", "--keep", "1"], &["status"], &["verify"]] {
+    for arguments in [
+        &["releases", "list"][..],
+        &["upgrade"],
+        &["releases", "prune", "--keep", "1"],
+        &["status"],
+        &["verify"],
+    ] {
         ground.pubdata(arguments).expect(0);
     }
 }

@@ -1,5 +1,5 @@
-//! A home that may only be read, and folders and files that the user has no right to. Root is bound as well here: it is asked to give up what
-//! lets it pass over modes.
+//! A home that may only be read, and folders and files that the user has no right to. Root is bound
+//! as well here: it is asked to give up what lets it pass over modes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,13 +11,20 @@ use pubdata_testing::{Answer, answer};
 /// The program as somebody whom modes bind.
 pub fn bound_command(ground: &Ground, arguments: &[&str]) -> Command {
     // Root may write wherever it likes as long as it has these two; another user has neither.
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
+    let is_root = std::fs::metadata("/proc/self")
+        .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
     if !is_root {
         return ground.command(arguments);
     }
     let mut command = Command::new("setpriv");
     ground.dress(&mut command);
-    command.args(["--bounding-set", "-dac_override,-dac_read_search", env!("CARGO_BIN_EXE_pubdata")]).args(arguments);
+    command
+        .args([
+            "--bounding-set",
+            "-dac_override,-dac_read_search",
+            env!("CARGO_BIN_EXE_pubdata"),
+        ])
+        .args(arguments);
     command
 }
 
@@ -76,14 +83,22 @@ fn a_home_that_may_only_be_read_can_be_looked_at_and_whatever_writes_says_so() {
                     | "check"
                     | "schema"
             );
-            assert_eq!(answer.code, Some(if is_looking { 0 } else { 60 }), "{name}: {answer:#?}");
+            assert_eq!(
+                answer.code,
+                Some(if is_looking { 0 } else { 60 }),
+                "{name}: {answer:#?}"
+            );
             if !is_looking {
                 assert_helpful(&answer, "Permission denied", name);
             }
             assert_eq!(ground.current(), current, "{name}");
         }
         let whole = bound(&ground, &["verify"]);
-        assert_eq!(whole.code, Some(0), "without building again nothing is written: {whole:#?}");
+        assert_eq!(
+            whole.code,
+            Some(0),
+            "without building again nothing is written: {whole:#?}"
+        );
     });
     ground.heals(&expected, "a home that was for reading only");
 }
@@ -107,16 +122,34 @@ fn rights_that_are_lost_are_told_by_name_and_the_next_run_heals() {
     ] {
         let locked = ground.home().join(path);
         // Folders that are empty are not kept.
-        ["staging", "state/partial"].iter().for_each(|folder| std::fs::create_dir_all(ground.home().join(folder)).unwrap());
+        ["staging", "state/partial"]
+            .iter()
+            .for_each(|folder| std::fs::create_dir_all(ground.home().join(folder)).unwrap());
         let mode = locked.metadata().unwrap().permissions().mode();
         set_mode(&locked, 0);
         let arguments = ground.tonight();
-        let answer = bound(&ground, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let answer = bound(
+            &ground,
+            &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
         set_mode(&locked, mode);
         assert_eq!(answer.code, Some(60), "{path}: {answer:#?}");
-        let error: serde_json::Value = serde_json::from_str(answer.stderr.lines().last().unwrap()).unwrap();
-        assert!(error["error"].as_str().unwrap().contains(path) && error["error"].as_str().unwrap().contains("ermission denied"), "{path}: {error:#}");
-        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("needs the right to it")), "{path}: {error:#}");
+        let error: serde_json::Value =
+            serde_json::from_str(answer.stderr.lines().last().unwrap()).unwrap();
+        assert!(
+            error["error"].as_str().unwrap().contains(path)
+                && error["error"]
+                    .as_str()
+                    .unwrap()
+                    .contains("ermission denied"),
+            "{path}: {error:#}"
+        );
+        assert!(
+            error["hint"]
+                .as_str()
+                .is_some_and(|hint| hint.contains("needs the right to it")),
+            "{path}: {error:#}"
+        );
         ground.heals(&expected, path);
         ground.back();
     }
@@ -132,9 +165,17 @@ fn status_reports_a_state_of_a_url_that_it_cannot_read_and_goes_on() {
     let status = bound(&ground, &["status", "--json"]);
     set_mode(&state, mode);
     let attention = status.expect(0).json()["attention"].clone();
-    let unreadable = attention.as_array().unwrap().iter().find(|need| need["what"] == "unreadable").unwrap_or_else(|| panic!("{attention:#}"));
+    let unreadable = attention
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|need| need["what"] == "unreadable")
+        .unwrap_or_else(|| panic!("{attention:#}"));
     let reason = unreadable["reason"].as_str().unwrap();
-    assert!(reason.contains(state.to_str().unwrap()) && reason.contains("ermission denied"), "{reason}");
+    assert!(
+        reason.contains(state.to_str().unwrap()) && reason.contains("ermission denied"),
+        "{reason}"
+    );
 }
 
 /// A file where a folder should be, which no right helps against.

@@ -26,22 +26,39 @@ impl Drop for Served {
 
 impl Served {
     pub fn start(ground: &Ground) -> Self {
-        Self::start_as(ground, |arguments| ground.command(arguments), File::create(ground.path("log")).unwrap())
+        Self::start_as(
+            ground,
+            |arguments| ground.command(arguments),
+            File::create(ground.path("log")).unwrap(),
+        )
     }
 
     fn start_as(ground: &Ground, command: impl FnOnce(&[&str]) -> Command, log: File) -> Self {
         assert!(ground.home().is_dir());
-        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
         let bind = address.to_string();
-        let program = command(&["serve", "--bind", &bind, "--poll-seconds", "0.02"]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let program = command(&["serve", "--bind", &bind, "--poll-seconds", "0.02"])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
         Self { program, address }
     }
 
     /// Status and body; none while nobody listens.
     fn ask(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(self.address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )
+        .ok()?;
         let mut text = String::new();
         stream.read_to_string(&mut text).ok()?;
         Some((text.split(' ').nth(1)?.parse().ok()?, text))
@@ -52,12 +69,18 @@ impl Served {
     }
 
     pub fn serves(&self, release_id: &str) -> bool {
-        self.is_ready() && self.ask("/metrics").is_some_and(|(_, text)| text.contains(&format!("release_id=\"{release_id}\"")))
+        self.is_ready()
+            && self
+                .ask("/metrics")
+                .is_some_and(|(_, text)| text.contains(&format!("release_id=\"{release_id}\"")))
     }
 
     /// Its exit code, where it ended by itself.
     pub fn ended(&mut self) -> Option<i32> {
-        self.program.try_wait().unwrap().map(|status| status.code().unwrap())
+        self.program
+            .try_wait()
+            .unwrap()
+            .map(|status| status.code().unwrap())
     }
 }
 
@@ -77,8 +100,16 @@ fn a_server_says_its_address_whatever_is_logged() {
     };
     let server = Served::start_as(&ground, quiet, File::create(ground.path("log")).unwrap());
     until("it serves", || server.serves(&current));
-    assert!(logged(&ground).contains(&format!("http://{}", server.address)), "{}", logged(&ground));
-    assert!(!logged(&ground).contains("serving release"), "{}", logged(&ground));
+    assert!(
+        logged(&ground).contains(&format!("http://{}", server.address)),
+        "{}",
+        logged(&ground)
+    );
+    assert!(
+        !logged(&ground).contains("serving release"),
+        "{}",
+        logged(&ground)
+    );
 }
 
 /// Each kind of file, one after the other, under a server that goes on with what it has.
@@ -89,16 +120,26 @@ fn a_server_that_runs_goes_on_with_the_old_release_whatever_is_damaged() {
     let expected = ground.expected();
     let server = Served::start(&ground);
     until("it serves", || server.serves(&current));
-    for kind in kinds().into_iter().filter(|kind| kind.name != "staged builds") {
+    for kind in kinds()
+        .into_iter()
+        .filter(|kind| kind.name != "staged builds")
+    {
         let files = (kind.files)(&ground);
         files.iter().for_each(|path| harm(path, kind.harm));
         if matches!(kind.name, "channels" | "what was not renewed") {
             until("it notices", || logged(&ground).contains(kind.told));
         }
-        assert!(server.serves(&current), "{}: {}", kind.name, logged(&ground));
+        assert!(
+            server.serves(&current),
+            "{}: {}",
+            kind.name,
+            logged(&ground)
+        );
         for path in files {
             std::fs::remove_file(&path).unwrap();
-            let kept = ground.path("kept").join(path.strip_prefix(ground.home()).unwrap());
+            let kept = ground
+                .path("kept")
+                .join(path.strip_prefix(ground.home()).unwrap());
             if kept.exists() {
                 std::fs::copy(kept, path).unwrap();
             }
@@ -106,32 +147,57 @@ fn a_server_that_runs_goes_on_with_the_old_release_whatever_is_damaged() {
     }
     assert!(!logged(&ground).contains("panicked"), "{}", logged(&ground));
     ground.run().expect(0);
-    until("the next release is swapped in", || server.serves(&expected));
+    until("the next release is swapped in", || {
+        server.serves(&expected)
+    });
 }
 
-/// What a person reads who starts a server on damage: an exit code, or a server that says what it waits for.
+/// What a person reads who starts a server on damage: an exit code, or a server that says what it
+/// waits for.
 #[test]
 fn a_server_that_starts_on_damage_serves_what_is_whole_or_says_what_is_not() {
     let ground = Ground::new();
     let current = ground.current();
     ground.keep();
-    for kind in kinds().into_iter().filter(|kind| kind.name != "staged builds") {
-        (kind.files)(&ground).iter().for_each(|path| harm(path, kind.harm));
+    for kind in kinds()
+        .into_iter()
+        .filter(|kind| kind.name != "staged builds")
+    {
+        (kind.files)(&ground)
+            .iter()
+            .for_each(|path| harm(path, kind.harm));
         let mut server = Served::start(&ground);
         match kind.name {
             "home" | "API keys" | "settings" => {
                 until("it ends", || server.ended().is_some());
-                assert_eq!(server.ended(), Some(if kind.name == "settings" { 40 } else { 60 }), "{}", kind.name);
-                assert!(logged(&ground).contains(kind.told) && logged(&ground).contains("hint: "), "{}: {}", kind.name, logged(&ground));
+                assert_eq!(
+                    server.ended(),
+                    Some(if kind.name == "settings" { 40 } else { 60 }),
+                    "{}",
+                    kind.name
+                );
+                assert!(
+                    logged(&ground).contains(kind.told) && logged(&ground).contains("hint: "),
+                    "{}: {}",
+                    kind.name,
+                    logged(&ground)
+                );
             }
             "channels" | "manifests" | "parts of builds" => {
-                until("it says what is damaged", || logged(&ground).contains(kind.told));
+                until("it says what is damaged", || {
+                    logged(&ground).contains(kind.told)
+                });
                 assert_eq!(server.ask("/readyz").unwrap().0, 503, "{}", kind.name);
                 assert_eq!(server.ask("/healthz").unwrap().0, 200, "{}", kind.name);
             }
             _ => until(kind.name, || server.serves(&current)),
         }
-        assert!(!logged(&ground).contains("panicked"), "{}: {}", kind.name, logged(&ground));
+        assert!(
+            !logged(&ground).contains("panicked"),
+            "{}: {}",
+            kind.name,
+            logged(&ground)
+        );
         drop(server);
         ground.back();
     }
@@ -144,14 +210,22 @@ fn a_damaged_mark_is_told_once_and_the_release_is_served() {
     harm(&ground.home().join("unrenewed/nightly.json"), Harm::Garbage);
     let server = Served::start(&ground);
     until("it serves", || server.serves(&ground.current()));
-    until("it says so", || logged(&ground).contains("unrenewed/nightly.json is damaged"));
+    until("it says so", || {
+        logged(&ground).contains("unrenewed/nightly.json is damaged")
+    });
     let expected = ground.run().expect(0).release_id();
-    until("the next release is swapped in", || server.serves(&expected));
-    let lines = logged(&ground).lines().filter(|line| line.contains("unrenewed/nightly.json is damaged")).count();
+    until("the next release is swapped in", || {
+        server.serves(&expected)
+    });
+    let lines = logged(&ground)
+        .lines()
+        .filter(|line| line.contains("unrenewed/nightly.json is damaged"))
+        .count();
     assert_eq!(lines, 1, "{}", logged(&ground));
 }
 
-/// The task that follows the channel ended with the first line that it could not log: no release was ever served.
+/// The task that follows the channel ended with the first line that it could not log: no release
+/// was ever served.
 #[test]
 fn a_server_serves_where_nothing_can_be_written() {
     let ground = Ground::new();
@@ -162,15 +236,27 @@ fn a_server_serves_where_nothing_can_be_written() {
         command
     };
     let unlogged = Served::start_as(&ground, logging, full);
-    until("a log on a full disk", || unlogged.serves(&ground.current()));
+    until("a log on a full disk", || {
+        unlogged.serves(&ground.current())
+    });
     drop(unlogged);
     let log = || File::options().write(true).open("/dev/null").unwrap();
-    let full = Served::start_as(&ground, |arguments| ground.limited("trap '' XFSZ; ulimit -f 0", arguments), log());
+    let full = Served::start_as(
+        &ground,
+        |arguments| ground.limited("trap '' XFSZ; ulimit -f 0", arguments),
+        log(),
+    );
     until("a full disk", || full.serves(&ground.current()));
     drop(full);
     read_only(&ground.home(), || {
-        let reading = Served::start_as(&ground, |arguments| bound_command(&ground, arguments), log());
-        until("a home that may only be read", || reading.serves(&ground.current()));
+        let reading = Served::start_as(
+            &ground,
+            |arguments| bound_command(&ground, arguments),
+            log(),
+        );
+        until("a home that may only be read", || {
+            reading.serves(&ground.current())
+        });
     });
 }
 
@@ -181,15 +267,25 @@ fn a_server_that_was_stopped_answers_when_it_is_continued_and_ends_when_it_is_to
     until("it serves", || server.serves(&ground.current()));
     signal(&server.program, "STOP");
     let mut waiting = TcpStream::connect(server.address).unwrap();
-    waiting.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    waiting
+        .write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
     let expected = ground.run().expect(0).release_id();
     signal(&server.program, "CONT");
     let mut text = String::new();
     waiting.read_to_string(&mut text).unwrap();
-    assert!(text.starts_with("HTTP/1.1 200 OK"), "who asked meanwhile is answered: {text}");
-    until("what was published meanwhile is served", || server.serves(&expected));
+    assert!(
+        text.starts_with("HTTP/1.1 200 OK"),
+        "who asked meanwhile is answered: {text}"
+    );
+    until("what was published meanwhile is served", || {
+        server.serves(&expected)
+    });
     signal(&server.program, "INT");
     until("it ends", || server.ended().is_some());
     assert_eq!(server.ended(), Some(0));
-    assert!(Served::start(&ground).program.id() > 0, "the address is free");
+    assert!(
+        Served::start(&ground).program.id() > 0,
+        "the address is free"
+    );
 }

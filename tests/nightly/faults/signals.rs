@@ -10,7 +10,13 @@ use super::Ground;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn signal(process: &Child, name: &str) {
-    assert!(Command::new("kill").args([&format!("-{name}"), &process.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args([&format!("-{name}"), &process.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 /// Waits for what another process does.
@@ -24,10 +30,20 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// A run that has moved the channel and cannot go on: another holds the ledger.
 fn held_run(ground: &Ground) -> (Child, File) {
-    let ledger = File::options().read(true).write(true).open(ground.home().join("ledger.jsonl")).unwrap();
+    let ledger = File::options()
+        .read(true)
+        .write(true)
+        .open(ground.home().join("ledger.jsonl"))
+        .unwrap();
     ledger.lock().unwrap();
     let moves = ground.moves().len();
-    let mut run = ground.command(&[]).args(ground.tonight()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = ground
+        .command(&[])
+        .args(ground.tonight())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     until("the run moves the channel", || {
         assert!(run.try_wait().unwrap().is_none(), "it goes on");
         ground.moves().len() > moves
@@ -46,7 +62,14 @@ fn a_run_that_is_told_to_stop_leaves_a_whole_release_and_the_next_run_writes_the
         assert_eq!(run.wait().unwrap().signal(), Some(number));
         assert_eq!(ground.current(), expected, "{name}: it was published");
         let status = ground.pubdata(&["status", "--json"]).expect(0).json();
-        assert_eq!((&status["is_running"], status["runs"].as_array().unwrap().len()), (&false.into(), 2), "{name}: the system freed its lock");
+        assert_eq!(
+            (
+                &status["is_running"],
+                status["runs"].as_array().unwrap().len()
+            ),
+            (&false.into(), 2),
+            "{name}: the system freed its lock"
+        );
         drop(ledger);
         ground.heals(&expected, name);
         let status = ground.pubdata(&["status", "--json"]).expect(0).json();
@@ -60,28 +83,62 @@ fn a_run_that_is_stopped_holds_up_no_reader_and_goes_on_when_it_is_continued() {
     let expected = ground.expected();
     let (mut run, ledger) = held_run(&ground);
     signal(&run, "STOP");
-    for arguments in [&["verify"][..], &["releases", "list"], &["trace", super::RECORD], &["keys", "list"]] {
+    for arguments in [
+        &["verify"][..],
+        &["releases", "list"],
+        &["trace", super::RECORD],
+        &["keys", "list"],
+    ] {
         ground.pubdata(arguments).expect(0);
     }
-    assert_eq!(ground.pubdata(&["status", "--json"]).expect(0).json()["is_running"], true);
+    assert_eq!(
+        ground.pubdata(&["status", "--json"]).expect(0).json()["is_running"],
+        true
+    );
     let second = ground.run().expect(50);
-    assert!(second.stderr.contains("another run holds the lock"), "{second:#?}");
+    assert!(
+        second.stderr.contains("another run holds the lock"),
+        "{second:#?}"
+    );
     drop(ledger);
     signal(&run, "CONT");
     assert_eq!(run.wait().unwrap().code(), Some(0));
     ground.heals(&expected, "continued");
 }
 
-/// Killed after a few thousandths of a second, and a few more, until it has ended by itself: the home is whole each time.
+/// Killed after a few thousandths of a second, and a few more, until it has ended by itself: the
+/// home is whole each time.
 #[test]
 fn whatever_is_killed_at_any_moment_leaves_a_home_in_which_all_works() {
     let ground = Ground::new();
     let expected = ground.expected();
     let mut killed = 0;
-    let writing = ["plan", "fetch", "run", "import", "accept", "keys create", "releases promote", "releases rollback", "releases prune", "follow", "probe"];
-    for (name, arguments) in ground.commands().into_iter().filter(|(name, _)| writing.contains(name)) {
+    let writing = [
+        "plan",
+        "fetch",
+        "run",
+        "import",
+        "accept",
+        "keys create",
+        "releases promote",
+        "releases rollback",
+        "releases prune",
+        "follow",
+        "probe",
+    ];
+    for (name, arguments) in ground
+        .commands()
+        .into_iter()
+        .filter(|(name, _)| writing.contains(name))
+    {
         for wait in [8, 16, 24, 32, 48] {
-            let mut process = ground.command(&[]).args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let mut process = ground
+                .command(&[])
+                .args(&arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
             std::thread::park_timeout(Duration::from_millis(wait));
             let _ = process.kill();
             killed += u32::from(process.wait().unwrap().signal() == Some(9));
@@ -89,14 +146,20 @@ fn whatever_is_killed_at_any_moment_leaves_a_home_in_which_all_works() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_gone = name == "releases rollback";
         let after = ground.pubdata(&arguments);
-        assert!(after.code == Some(0) || (is_gone && after.code == Some(40)), "{name}: {after:#?}");
+        assert!(
+            after.code == Some(0) || (is_gone && after.code == Some(40)),
+            "{name}: {after:#?}"
+        );
         ground.pubdata(&["verify"]).expect(0);
         ground.pubdata(&["status"]).expect(0);
         ground.pubdata(&["keys", "list"]).expect(0);
         let next = ground.run();
         assert_eq!(next.code, Some(0), "{name}: {next:#?}");
         // A file that a person gave makes a release of its own.
-        assert!(ground.current() == expected || name == "import", "{name}: {next:#?}");
+        assert!(
+            ground.current() == expected || name == "import",
+            "{name}: {next:#?}"
+        );
         ground.back();
     }
     assert!(killed > 10, "{killed} were killed at work");
@@ -108,9 +171,18 @@ fn a_follower_that_is_told_to_stop_ends_with_0() {
     let state = ground.home().join("stream/state.json");
     for name in ["TERM", "INT"] {
         std::fs::remove_file(&state).unwrap();
-        let arguments = ["follow", "--mirror", ground.mirror().to_str().unwrap()].map(str::to_owned);
-        let mut follower = ground.command(&[]).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        until("both feeds were asked", || std::fs::read_to_string(&state).is_ok_and(|text| text.matches("asked_at").count() == 2));
+        let arguments =
+            ["follow", "--mirror", ground.mirror().to_str().unwrap()].map(str::to_owned);
+        let mut follower = ground
+            .command(&[])
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        until("both feeds were asked", || {
+            std::fs::read_to_string(&state).is_ok_and(|text| text.matches("asked_at").count() == 2)
+        });
         signal(&follower, name);
         let began = Instant::now();
         while follower.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {

@@ -16,22 +16,36 @@ use pubdata_testing::{Silent, instant_waits, plan_here, settings};
 
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// Longer than any of them may take, shorter than the silence of minutes that the program allows by itself.
+/// Longer than any of them may take, shorter than the silence of minutes that the program allows by
+/// itself.
 const IN_TIME: Duration = Duration::from_secs(20);
 
-const FEEDS: [&str; 2] =
-    ["/www.sec.gov/cgi-bin/browse-edgar@action=getcurrent&type=&owner=include&start=0&count=100&output=atom", "/www.sec.gov/Archives/edgar/usgaap.rss.xml"];
+const FEEDS: [&str; 2] = [
+    "/www.sec.gov/cgi-bin/browse-edgar@action=getcurrent&type=&owner=include&start=0&count=100&output=atom",
+    "/www.sec.gov/Archives/edgar/usgaap.rss.xml",
+];
 
 async fn silent() -> Publisher {
     let publisher = Publisher::start().await;
-    for target in [format!("/{LIST}"), "/data.example.org/list.csv".to_owned()].into_iter().chain(FEEDS.map(str::to_owned)) {
-        publisher.route(&target, vec![Reply::body(200, "SUMLEV,STATE\n".repeat(9)).stall_after(8)]);
+    for target in [format!("/{LIST}"), "/data.example.org/list.csv".to_owned()]
+        .into_iter()
+        .chain(FEEDS.map(str::to_owned))
+    {
+        publisher.route(
+            &target,
+            vec![Reply::body(200, "SUMLEV,STATE\n".repeat(9)).stall_after(8)],
+        );
     }
     publisher
 }
 
 fn impatient(publisher: &Publisher) -> FetchSettings {
-    FetchSettings { mirrors: vec![publisher.base_url()], read_timeout: SILENCE, tries: 2, ..instant_waits() }
+    FetchSettings {
+        mirrors: vec![publisher.base_url()],
+        read_timeout: SILENCE,
+        tries: 2,
+        ..instant_waits()
+    }
 }
 
 fn files(ground: &Ground) -> DeclarationFiles {
@@ -46,9 +60,21 @@ async fn who_plans_beside_a_silent_publisher_is_told_what_is_missing_in_time() {
     let began = Instant::now();
     let plan = plan_here(&settings).await;
     assert!(began.elapsed() < IN_TIME);
-    let failed: Vec<_> = plan.sources.iter().filter(|source| source.outcome == "failed").collect();
+    let failed: Vec<_> = plan
+        .sources
+        .iter()
+        .filter(|source| source.outcome == "failed")
+        .collect();
     assert_eq!(failed.len(), 1, "{:#?}", plan.sources);
-    assert!(failed[0].url.ends_with("sub-est2024.csv") && failed[0].detail.as_ref().unwrap().contains("gave up after 2 tries"), "{failed:#?}");
+    assert!(
+        failed[0].url.ends_with("sub-est2024.csv")
+            && failed[0]
+                .detail
+                .as_ref()
+                .unwrap()
+                .contains("gave up after 2 tries"),
+        "{failed:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,9 +93,21 @@ async fn a_follower_of_silent_feeds_reports_both_and_ends_in_time() {
     .await
     .unwrap();
     assert!(began.elapsed() < IN_TIME);
-    let outcomes: Vec<&str> = report.polls.iter().take(2).map(|poll| poll.outcome).collect();
+    let outcomes: Vec<&str> = report
+        .polls
+        .iter()
+        .take(2)
+        .map(|poll| poll.outcome)
+        .collect();
     assert_eq!(outcomes, ["failed", "failed"], "{report:#?}");
-    assert!(report.polls.iter().take(2).all(|poll| poll.detail.is_some()), "{report:#?}");
+    assert!(
+        report
+            .polls
+            .iter()
+            .take(2)
+            .all(|poll| poll.detail.is_some()),
+        "{report:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,10 +123,19 @@ async fn a_probe_of_a_silent_publisher_names_the_source_in_time() {
         home: None,
     };
     let began = Instant::now();
-    let report = run::probe(&given, &(Arc::new(Silent) as SharedObserver)).await.unwrap();
+    let report = run::probe(&given, &(Arc::new(Silent) as SharedObserver))
+        .await
+        .unwrap();
     assert!(began.elapsed() < IN_TIME);
-    let source = report.sources.iter().find(|source| source.source_id == SOURCE).unwrap();
-    assert!(u8::from(report.exit_code) == 30 && source.problem.is_some(), "{report:#?}");
+    let source = report
+        .sources
+        .iter()
+        .find(|source| source.source_id == SOURCE)
+        .unwrap();
+    assert!(
+        u8::from(report.exit_code) == 30 && source.problem.is_some(),
+        "{report:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,8 +158,15 @@ async fn who_begins_a_list_of_a_silent_publisher_is_told_so_in_time_and_nothing_
         fetch: impatient(&publisher),
     };
     let began = Instant::now();
-    let error = run::new_list(&given, &(Arc::new(Silent) as SharedObserver)).await.err().unwrap();
+    let error = run::new_list(&given, &(Arc::new(Silent) as SharedObserver))
+        .await
+        .err()
+        .unwrap();
     assert!(began.elapsed() < IN_TIME);
-    assert!(error.kind() == pubdata_core::error::ErrorKind::Fetch && error.to_string().contains("/list.csv"), "{error}");
+    assert!(
+        error.kind() == pubdata_core::error::ErrorKind::Fetch
+            && error.to_string().contains("/list.csv"),
+        "{error}"
+    );
     assert!(!folder.join("pipelines/permit/casper.toml").exists());
 }

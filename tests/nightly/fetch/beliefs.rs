@@ -16,28 +16,61 @@ const FAR: &str = "Fri, 31 Dec 2399 23:59:59 GMT";
 #[tokio::test]
 async fn a_date_in_the_future_is_no_date_and_no_condition() {
     let desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).last_modified(FAR), Reply::file(table(50)), Reply::file(table(51)).last_modified(FAR)]);
+    desk.publisher.route(
+        "/table.dat",
+        vec![
+            Reply::file(table(50)).last_modified(FAR),
+            Reply::file(table(50)),
+            Reply::file(table(51)).last_modified(FAR),
+        ],
+    );
     let request = desk.request("/table.dat");
-    let known = || desk.snapshots().known_url("test.table", &request.url).unwrap();
+    let known = || {
+        desk.snapshots()
+            .known_url("test.table", &request.url)
+            .unwrap()
+    };
     let first = desk.fetch_new(&request).await;
-    assert_eq!((first.source_date.as_str(), &first.last_modified), ("2100-01-01", &None));
+    assert_eq!(
+        (first.source_date.as_str(), &first.last_modified),
+        ("2100-01-01", &None)
+    );
     assert_eq!(known().future_date.as_deref(), Some("2399-12-31"));
     // The same bytes without the header are of the same day, and nothing is to be said of them.
     let same = desk.fetch_unchanged(&request).await;
-    assert_eq!((same.source_date.as_str(), known().future_date), ("2100-01-01", None));
-    assert_eq!(desk.publisher.requests("/table.dat")[1].header("if-modified-since"), "", "whoever compares dates would call every later file unchanged");
+    assert_eq!(
+        (same.source_date.as_str(), known().future_date),
+        ("2100-01-01", None)
+    );
+    assert_eq!(
+        desk.publisher.requests("/table.dat")[1].header("if-modified-since"),
+        "",
+        "whoever compares dates would call every later file unchanged"
+    );
     desk.fetch_new(&request).await;
     assert_eq!(known().future_date.as_deref(), Some("2399-12-31"));
 }
 
 #[tokio::test]
 async fn a_publisher_may_be_a_day_ahead_and_no_more() {
-    for (date, day) in [("Sat, 02 Jan 2100 23:59:59 GMT", "2100-01-02"), ("Sun, 03 Jan 2100 00:00:00 GMT", "2100-01-01")] {
+    for (date, day) in [
+        ("Sat, 02 Jan 2100 23:59:59 GMT", "2100-01-02"),
+        ("Sun, 03 Jan 2100 00:00:00 GMT", "2100-01-01"),
+    ] {
         let desk = Desk::new().await;
-        desk.publisher.route("/table.dat", vec![Reply::file(table(50)).last_modified(date)]);
+        desk.publisher.route(
+            "/table.dat",
+            vec![Reply::file(table(50)).last_modified(date)],
+        );
         let request = desk.request("/table.dat");
-        let head = desk.fetcher().head(&request, Piece::Start(10)).await.unwrap();
-        let Head::Found { dated, .. } = head else { panic!("{head:?}") };
+        let head = desk
+            .fetcher()
+            .head(&request, Piece::Start(10))
+            .await
+            .unwrap();
+        let Head::Found { dated, .. } = head else {
+            panic!("{head:?}")
+        };
         assert_eq!(dated.is_some(), day == "2100-01-02", "a probe: {date}");
         assert_eq!(desk.fetch_new(&request).await.source_date, day, "{date}");
     }
@@ -50,25 +83,61 @@ async fn a_file_on_a_mirror_whose_time_is_to_come_is_of_the_day_on_which_it_is_r
     let path = folder.join("www2.example/table.dat");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, table(50)).unwrap();
-    std::fs::File::options().write(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(13_569_465_599)).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(13_569_465_599))
+        .unwrap();
     desk.settings.mirrors.push(folder.display().to_string());
     let request = desk.request_url("https://www2.example/table.dat");
     assert_eq!(desk.fetch_new(&request).await.source_date, "2100-01-01");
-    assert_eq!(desk.snapshots().known_url("test.table", &request.url).unwrap().future_date.as_deref(), Some("2399-12-31"));
+    assert_eq!(
+        desk.snapshots()
+            .known_url("test.table", &request.url)
+            .unwrap()
+            .future_date
+            .as_deref(),
+        Some("2399-12-31")
+    );
 }
 
 /// A night under a clock that was put back: what a publisher says of its files then lies ahead.
 #[tokio::test]
 async fn a_date_that_has_come_counts() {
     let mut desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"").last_modified("Sat, 28 Nov 2026 12:00:00 GMT")]);
+    desk.publisher.route(
+        "/table.dat",
+        vec![
+            Reply::file(table(50))
+                .etag("\"v1\"")
+                .last_modified("Sat, 28 Nov 2026 12:00:00 GMT"),
+        ],
+    );
     let request = desk.request("/table.dat");
-    for (now, day) in [("1970-01-01T00:00:00Z", "1970-01-01"), ("2026-11-26T00:00:00Z", "1970-01-01"), ("2026-11-29T00:00:00Z", "2026-11-28")] {
+    for (now, day) in [
+        ("1970-01-01T00:00:00Z", "1970-01-01"),
+        ("2026-11-26T00:00:00Z", "1970-01-01"),
+        ("2026-11-29T00:00:00Z", "2026-11-28"),
+    ] {
         desk.settings.clock = TestClock::at(now);
         desk.fetch(&request).await;
-        assert_eq!(desk.snapshots().known("test.table", &request.url).unwrap().source_date, day, "{now}");
+        assert_eq!(
+            desk.snapshots()
+                .known("test.table", &request.url)
+                .unwrap()
+                .source_date,
+            day,
+            "{now}"
+        );
     }
-    assert_eq!(desk.snapshots().known_url("test.table", &request.url).unwrap().future_date, None);
+    assert_eq!(
+        desk.snapshots()
+            .known_url("test.table", &request.url)
+            .unwrap()
+            .future_date,
+        None
+    );
 }
 
 /// What an earlier version of the program wrote into the state of a URL.
@@ -76,7 +145,13 @@ async fn a_date_that_has_come_counts() {
 async fn what_an_earlier_version_believed_is_believed_no_more() {
     let mut desk = Desk::new().await;
     desk.settings.clock = TestClock::at("2026-11-28T00:00:00Z");
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\""), Reply::file(table(50)).etag("\"v1\"")]);
+    desk.publisher.route(
+        "/table.dat",
+        vec![
+            Reply::file(table(50)).etag("\"v1\""),
+            Reply::file(table(50)).etag("\"v1\""),
+        ],
+    );
     let request = desk.request("/table.dat");
     let snapshot = desk.fetch_new(&request).await;
     let believed = |obtained| Snapshot {
@@ -95,16 +170,45 @@ async fn what_an_earlier_version_believed_is_believed_no_more() {
         stated: None,
     };
     desk.snapshots().remember(&known).unwrap();
-    let corrected = desk.snapshots().known_url("test.table", &request.url).unwrap();
-    assert_eq!((corrected.snapshot.source_date.as_str(), &corrected.snapshot.etag), ("2026-11-28", &None));
+    let corrected = desk
+        .snapshots()
+        .known_url("test.table", &request.url)
+        .unwrap();
+    assert_eq!(
+        (
+            corrected.snapshot.source_date.as_str(),
+            &corrected.snapshot.etag
+        ),
+        ("2026-11-28", &None)
+    );
     assert_eq!(corrected.future_date.as_deref(), Some("2399-12-31"));
     let again = desk.fetch_unchanged(&request).await;
-    assert_eq!((again.source_date.as_str(), again.etag.as_deref()), ("2026-11-28", Some("\"v1\"")));
+    assert_eq!(
+        (again.source_date.as_str(), again.etag.as_deref()),
+        ("2026-11-28", Some("\"v1\""))
+    );
     let asked = desk.publisher.requests("/table.dat");
-    assert_eq!((asked[1].header("if-none-match"), asked[1].header("if-modified-since")), ("", ""));
+    assert_eq!(
+        (
+            asked[1].header("if-none-match"),
+            asked[1].header("if-modified-since")
+        ),
+        ("", "")
+    );
     // A person answers for the date that they state.
-    desk.snapshots().remember(&KnownUrl { snapshot: believed(Obtained::ByHand), ..known }).unwrap();
-    assert_eq!(desk.snapshots().known("test.table", &request.url).unwrap().source_date, "2399-12-31");
+    desk.snapshots()
+        .remember(&KnownUrl {
+            snapshot: believed(Obtained::ByHand),
+            ..known
+        })
+        .unwrap();
+    assert_eq!(
+        desk.snapshots()
+            .known("test.table", &request.url)
+            .unwrap()
+            .source_date,
+        "2399-12-31"
+    );
 }
 
 #[tokio::test]
@@ -112,13 +216,21 @@ async fn headers_beyond_measure_are_not_kept() {
     let desk = Desk::new().await;
     let long = format!("\"{}\"", "x".repeat(60_000));
     let date = format!("Thu, 07 Dec 2023 05:00:00 {}GMT", " ".repeat(60_000));
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag(&long).last_modified(&date)]);
+    desk.publisher.route(
+        "/table.dat",
+        vec![Reply::file(table(50)).etag(&long).last_modified(&date)],
+    );
     let request = desk.request("/table.dat");
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!((snapshot.etag, snapshot.last_modified), (None, None));
     desk.fetch_unchanged(&request).await;
     let state = super::desk::files_below(&desk.folder.path().join("home/state"));
-    assert!(state.iter().all(|file| std::fs::metadata(file).unwrap().len() < 10_000), "{state:?}");
+    assert!(
+        state
+            .iter()
+            .all(|file| std::fs::metadata(file).unwrap().len() < 10_000),
+        "{state:?}"
+    );
 }
 
 #[tokio::test]
@@ -127,14 +239,26 @@ async fn an_address_beyond_measure_is_not_followed() {
     for path in ["x".repeat(3_000), "x".repeat(60_000)] {
         let target = format!("/{path}");
         desk.publisher.route(&target, vec![Reply::file(table(50))]);
-        desk.publisher.route("/table.dat", vec![Reply::status(302).header("Location", &target)]);
+        desk.publisher.route(
+            "/table.dat",
+            vec![Reply::status(302).header("Location", &target)],
+        );
         let error = desk.fail(&desk.request("/table.dat")).await;
-        assert!(error.to_string().contains("an address that is too long"), "{error}");
+        assert!(
+            error.to_string().contains("an address that is too long"),
+            "{error}"
+        );
         assert_eq!(desk.stored_bytes(), Vec::<Vec<u8>>::new());
     }
     // A signature is long, and stands in no snapshot.
     let signed = format!("/signed?Signature={}", "x".repeat(3_000));
     desk.publisher.route(&signed, vec![Reply::file(table(50))]);
-    desk.publisher.route("/table.dat", vec![Reply::status(302).header("Location", &signed)]);
-    assert_eq!(desk.fetch_new(&desk.request("/table.dat")).await.sha256, Digest::of(&table(50)));
+    desk.publisher.route(
+        "/table.dat",
+        vec![Reply::status(302).header("Location", &signed)],
+    );
+    assert_eq!(
+        desk.fetch_new(&desk.request("/table.dat")).await.sha256,
+        Digest::of(&table(50))
+    );
 }

@@ -5,16 +5,26 @@ use pubdata_testing::publisher::Reply;
 
 /// Whether it is written down of the file at a path that nothing proves it whole.
 fn is_doubted(desk: &Desk, url: &str) -> bool {
-    desk.snapshots().known_url("test.table", url).unwrap().is_length_unknown
+    desk.snapshots()
+        .known_url("test.table", url)
+        .unwrap()
+        .is_length_unknown
 }
 
 #[tokio::test]
 async fn a_body_in_chunks_without_its_last_one_is_no_file() {
     let mut desk = Desk::new().await;
     desk.settings.tries = 1;
-    desk.publisher.route("/table.dat", vec![Reply::body(200, table(500)).chunked().cut_after(1_000)]);
+    desk.publisher.route(
+        "/table.dat",
+        vec![Reply::body(200, table(500)).chunked().cut_after(1_000)],
+    );
     let error = desk.fail(&desk.request("/table.dat")).await;
-    assert!(desk.text(&error).contains("the transfer broke after"), "{}", desk.text(&error));
+    assert!(
+        desk.text(&error).contains("the transfer broke after"),
+        "{}",
+        desk.text(&error)
+    );
     assert_eq!(desk.stored(), []);
 }
 
@@ -22,18 +32,36 @@ async fn a_body_in_chunks_without_its_last_one_is_no_file() {
 async fn a_body_that_ends_with_the_connection_is_doubted_unless_its_last_line_ends() {
     let whole = table(500);
     assert!(whole.ends_with(b"\n"));
-    for (kept, expected) in [(whole.len(), false), (whole.len() - 5, true), (whole.len() / 2 + 3, true)] {
+    for (kept, expected) in [
+        (whole.len(), false),
+        (whole.len() - 5, true),
+        (whole.len() / 2 + 3, true),
+    ] {
         let desk = Desk::new().await;
-        desk.publisher.route("/table.dat", vec![Reply::body(200, whole.clone()).without_length().cut_after(kept)]);
+        desk.publisher.route(
+            "/table.dat",
+            vec![
+                Reply::body(200, whole.clone())
+                    .without_length()
+                    .cut_after(kept),
+            ],
+        );
         let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
-        assert_eq!((snapshot.size_bytes, is_doubted(&desk, &snapshot.url)), (kept as u64, expected), "{kept}");
+        assert_eq!(
+            (snapshot.size_bytes, is_doubted(&desk, &snapshot.url)),
+            (kept as u64, expected),
+            "{kept}"
+        );
     }
 }
 
 #[tokio::test]
 async fn what_announces_its_length_or_comes_in_chunks_is_whole_whatever_its_last_line() {
     let without_end = table(500)[..1_005].to_vec();
-    for reply in [Reply::body(200, without_end.clone()), Reply::body(200, without_end.clone()).chunked()] {
+    for reply in [
+        Reply::body(200, without_end.clone()),
+        Reply::body(200, without_end.clone()).chunked(),
+    ] {
         let desk = Desk::new().await;
         desk.publisher.route("/table.dat", vec![reply]);
         let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;

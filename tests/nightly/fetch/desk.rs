@@ -16,7 +16,10 @@ use pubdata_testing::publisher::{Authority, Publisher, Reply};
 /// The bytes of the file most tests fetch; not a repetition, so that a wrong join shows.
 pub fn table(rows: u32) -> Vec<u8> {
     let rows = (0..rows).map(|row| format!("860Z200US{row:05}|{}|{}\n", row * 7, row % 13));
-    std::iter::once("GEO_ID|E001|M001\n".to_owned()).chain(rows).collect::<String>().into_bytes()
+    std::iter::once("GEO_ID|E001|M001\n".to_owned())
+        .chain(rows)
+        .collect::<String>()
+        .into_bytes()
 }
 
 /// A home, a publisher and the settings of a fetcher whose clock does not wait.
@@ -51,7 +54,11 @@ impl Clock for TestClock {
 
 impl TestClock {
     pub fn at(now: &str) -> Arc<Self> {
-        Arc::new(Self { now: now.parse().unwrap(), start: Instant::now(), waits: Mutex::default() })
+        Arc::new(Self {
+            now: now.parse().unwrap(),
+            start: Instant::now(),
+            waits: Mutex::default(),
+        })
     }
 
     pub fn waits(&self) -> Vec<Duration> {
@@ -62,8 +69,18 @@ impl TestClock {
 impl Desk {
     pub async fn new() -> Self {
         let clock = TestClock::at("2100-01-01T00:00:00Z");
-        let settings = FetchSettings { clock: Arc::<TestClock>::clone(&clock), tries: 3, proxy: ProxySettings::default(), ..FetchSettings::default() };
-        Self { folder: tempfile::tempdir().unwrap(), publisher: Publisher::start().await, clock, settings }
+        let settings = FetchSettings {
+            clock: Arc::<TestClock>::clone(&clock),
+            tries: 3,
+            proxy: ProxySettings::default(),
+            ..FetchSettings::default()
+        };
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            publisher: Publisher::start().await,
+            clock,
+            settings,
+        }
     }
 
     /// A desk whose publisher speaks TLS and answers for all these hosts.
@@ -72,13 +89,20 @@ impl Desk {
         let mut desk = Self::new().await;
         desk.publisher = Publisher::start_tls(&authority, hosts).await;
         desk.settings.ca_file = Some(authority.write(desk.folder.path()));
-        desk.settings.resolve = hosts.iter().map(|host| ((*host).to_owned(), desk.publisher.address())).collect();
+        desk.settings.resolve = hosts
+            .iter()
+            .map(|host| ((*host).to_owned(), desk.publisher.address()))
+            .collect();
         desk
     }
 
     /// The hosts and targets that were asked for, in order.
     pub fn asked(&self) -> Vec<String> {
-        self.publisher.all_requests().iter().map(|received| format!("{}{}", received.header("host"), received.target)).collect()
+        self.publisher
+            .all_requests()
+            .iter()
+            .map(|received| format!("{}{}", received.header("host"), received.target))
+            .collect()
     }
 
     pub fn snapshots(&self) -> Snapshots {
@@ -141,20 +165,35 @@ impl Desk {
     }
 
     pub async fn fail(&self, request: &Request) -> Error {
-        self.fetcher().fetch(request, &NoProgress).await.unwrap_err()
+        self.fetcher()
+            .fetch(request, &NoProgress)
+            .await
+            .unwrap_err()
     }
 
-    /// An error's text with the publisher's address as `PUBLISHER`, and the test's folder as `FOLDER`.
+    /// An error's text with the publisher's address as `PUBLISHER`, and the test's folder as
+    /// `FOLDER`.
     pub fn text(&self, error: &Error) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
-        let text = error.to_string().replace(&self.publisher.base_url(), "PUBLISHER").replace(&folder.display().to_string(), "FOLDER");
+        let text = error
+            .to_string()
+            .replace(&self.publisher.base_url(), "PUBLISHER")
+            .replace(&folder.display().to_string(), "FOLDER");
         text.replace(&self.folder.path().display().to_string(), "FOLDER")
     }
 
     /// Everything below `snapshots/`: path and bytes, in path order.
     pub fn stored(&self) -> Vec<(String, Vec<u8>)> {
         let root = self.folder.path().join("home/snapshots");
-        files_below(&root).into_iter().map(|path| (path.strip_prefix(&root).unwrap().display().to_string(), std::fs::read(&path).unwrap())).collect()
+        files_below(&root)
+            .into_iter()
+            .map(|path| {
+                (
+                    path.strip_prefix(&root).unwrap().display().to_string(),
+                    std::fs::read(&path).unwrap(),
+                )
+            })
+            .collect()
     }
 
     /// The bytes of all snapshots, in path order.
@@ -165,26 +204,64 @@ impl Desk {
     /// Files of downloads in progress, by extension and size.
     pub fn partials(&self) -> Vec<(String, u64)> {
         let files = files_below(&self.folder.path().join("home/state/partial"));
-        let describe = |path: PathBuf| (path.extension().unwrap().display().to_string(), std::fs::metadata(&path).unwrap().len());
-        let mut partials: Vec<(String, u64)> = files.into_iter().map(describe).filter(|(extension, _)| extension == "part").collect();
+        let describe = |path: PathBuf| {
+            (
+                path.extension().unwrap().display().to_string(),
+                std::fs::metadata(&path).unwrap().len(),
+            )
+        };
+        let mut partials: Vec<(String, u64)> = files
+            .into_iter()
+            .map(describe)
+            .filter(|(extension, _)| extension == "part")
+            .collect();
         partials.sort();
         partials
     }
 
-    /// A good file is fetched; then the same URL gives this reply, which must be refused with this text, and leave what is stored.
-    pub async fn check_refused(&self, request: &Request, good: &[u8], bad: Reply, expected: &str) -> Error {
-        let target = request.url.strip_prefix(&self.publisher.base_url()).unwrap().split("{env:").next().unwrap();
+    /// A good file is fetched; then the same URL gives this reply, which must be refused with this
+    /// text, and leave what is stored.
+    pub async fn check_refused(
+        &self,
+        request: &Request,
+        good: &[u8],
+        bad: Reply,
+        expected: &str,
+    ) -> Error {
+        let target = request
+            .url
+            .strip_prefix(&self.publisher.base_url())
+            .unwrap()
+            .split("{env:")
+            .next()
+            .unwrap();
         let target = target.trim_end_matches("&key=").trim_end_matches("?key=");
-        self.publisher.route(target, vec![Reply::file(good.to_vec()).etag("\"good\"")]);
-        let (Outcome::New(snapshot) | Outcome::Unchanged(snapshot)) = self.fetch(request).await else { panic!("the good file is fetched") };
+        self.publisher
+            .route(target, vec![Reply::file(good.to_vec()).etag("\"good\"")]);
+        let (Outcome::New(snapshot) | Outcome::Unchanged(snapshot)) = self.fetch(request).await
+        else {
+            panic!("the good file is fetched")
+        };
         let stored = self.stored();
         self.publisher.route(target, vec![bad]);
         let error = self.fail(request).await;
-        assert_eq!(self.text(&error), format!("source `test.table`: PUBLISHER{target}: {expected}"));
+        assert_eq!(
+            self.text(&error),
+            format!("source `test.table`: PUBLISHER{target}: {expected}")
+        );
         assert_eq!(error.kind(), pubdata_core::error::ErrorKind::Fetch);
-        assert_eq!(self.stored(), stored, "the good snapshot is all that is stored");
+        assert_eq!(
+            self.stored(),
+            stored,
+            "the good snapshot is all that is stored"
+        );
         assert_eq!(self.partials(), [], "nothing is left to resume");
-        assert_eq!(self.snapshots().known(&request.source_id, &self.publisher.url(target)), Some(snapshot), "the good snapshot stays known");
+        assert_eq!(
+            self.snapshots()
+                .known(&request.source_id, &self.publisher.url(target)),
+            Some(snapshot),
+            "the good snapshot stays known"
+        );
         error
     }
 }

@@ -23,7 +23,10 @@ async fn a_file_that_is_being_made_is_waited_for_as_the_server_says_or_longer_ea
         Reply::file(table(50)),
     ];
     desk.publisher.route("/table.dat", replies);
-    assert_eq!(desk.fetch_new(&desk.request("/table.dat")).await.sha256, Digest::of(&table(50)));
+    assert_eq!(
+        desk.fetch_new(&desk.request("/table.dat")).await.sha256,
+        Digest::of(&table(50))
+    );
     assert_eq!(seconds(&desk.clock.waits()), [10, 20, 7, 1, 60]);
     assert_eq!(desk.partials(), []);
 }
@@ -46,24 +49,49 @@ async fn patience_ends() {
     let mut desk = Desk::new().await;
     desk.settings.patience.requests = 4;
     let expected = "the publisher is still making the file after 4 requests in 70 s (202 Accepted)";
-    let error = desk.check_refused(&desk.request("/table.dat"), &table(50), Reply::status(202), expected).await;
-    assert_eq!(error.way_out(), Some("run again later; the last good snapshot stays in use"));
+    let error = desk
+        .check_refused(
+            &desk.request("/table.dat"),
+            &table(50),
+            Reply::status(202),
+            expected,
+        )
+        .await;
+    assert_eq!(
+        error.way_out(),
+        Some("run again later; the last good snapshot stays in use")
+    );
     assert_eq!(desk.publisher.all_requests().len(), 1 + 4);
 
     let mut desk = Desk::new().await;
     desk.settings.patience.total = Duration::from_secs(100);
     let bad = Reply::status(202).header("Retry-After", "45");
-    desk.check_refused(&desk.request("/table.dat"), &table(50), bad, "the publisher is still making the file after 3 requests in 90 s (202 Accepted)").await;
+    desk.check_refused(
+        &desk.request("/table.dat"),
+        &table(50),
+        bad,
+        "the publisher is still making the file after 3 requests in 90 s (202 Accepted)",
+    )
+    .await;
     assert_eq!(seconds(&desk.clock.waits()), [45, 45]);
 }
 
 #[tokio::test]
 async fn a_server_that_says_never_is_not_waited_for() {
     let desk = Desk::new().await;
-    for never in [u64::MAX.to_string(), "Fri, 01 Jan 9999 00:00:00 GMT".to_owned()] {
-        let replies = vec![Reply::status(202), Reply::status(202).header("Retry-After", &never)];
+    for never in [
+        u64::MAX.to_string(),
+        "Fri, 01 Jan 9999 00:00:00 GMT".to_owned(),
+    ] {
+        let replies = vec![
+            Reply::status(202),
+            Reply::status(202).header("Retry-After", &never),
+        ];
         desk.publisher.route("/table.dat", replies);
         let error = desk.fail(&desk.request("/table.dat")).await.to_string();
-        assert!(error.contains("the publisher is still making the file after 2 requests in 10 s"), "{error}");
+        assert!(
+            error.contains("the publisher is still making the file after 2 requests in 10 s"),
+            "{error}"
+        );
     }
 }

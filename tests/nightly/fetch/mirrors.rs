@@ -32,15 +32,24 @@ fn a_url_has_one_name_on_a_mirror() {
     for (url, expected) in [
         ("https://host/path", "host/path"),
         ("https://host/path?query", "host/path@query"),
-        ("https://host/a/?b=c/d&e=/", "host/a/index.html@b=c%2Fd&e=%2F"),
+        (
+            "https://host/a/?b=c/d&e=/",
+            "host/a/index.html@b=c%2Fd&e=%2F",
+        ),
         ("https://host", "host/index.html"),
         ("https://host/", "host/index.html"),
         ("https://host/a/", "host/a/index.html"),
         ("https://host/a?", "host/a"),
         ("https://host/a#part", "host/a"),
         ("http://127.0.0.1:8080/a", "127.0.0.1:8080/a"),
-        ("https://host/resource/3syk-w9eu.csv?$order=:id&$limit=50000", "host/resource/3syk-w9eu.csv@$order=:id&$limit=50000"),
-        ("https://host/acs5?for=zip%20code%20tabulation%20area:*", "host/acs5@for=zip%20code%20tabulation%20area:*"),
+        (
+            "https://host/resource/3syk-w9eu.csv?$order=:id&$limit=50000",
+            "host/resource/3syk-w9eu.csv@$order=:id&$limit=50000",
+        ),
+        (
+            "https://host/acs5?for=zip%20code%20tabulation%20area:*",
+            "host/acs5@for=zip%20code%20tabulation%20area:*",
+        ),
         ("https://host/a%2Fb", "host/a%2Fb"),
         ("https://host/a?b=../../c", "host/a@b=..%2F..%2Fc"),
     ] {
@@ -61,7 +70,10 @@ fn a_url_has_one_name_on_a_mirror() {
         "host/path",
     ] {
         let error = mirror_path(url).unwrap_err();
-        assert!(error.kind() == ErrorKind::Config && error.to_string().contains("no name on a mirror"), "{url}: {error}");
+        assert!(
+            error.kind() == ErrorKind::Config && error.to_string().contains("no name on a mirror"),
+            "{url}: {error}"
+        );
     }
 }
 
@@ -86,16 +98,61 @@ async fn a_mirror_folder_stands_in_for_the_publisher() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
     let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_714_953_600); // 2024-05-06
-    std::fs::File::options().write(true).open(folder.join(PLACE)).unwrap().set_modified(modified).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(folder.join(PLACE))
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
     let snapshot = desk.fetch_new(&desk.request_url(URL)).await;
-    assert_eq!((snapshot.url.as_str(), snapshot.sha256, snapshot.source_date.as_str()), (URL, Digest::of(&table(50)), "2024-05-06"));
-    assert_eq!((snapshot.etag, snapshot.last_modified.as_deref()), (None, Some("Mon, 06 May 2024 00:00:00 GMT")));
-    assert_eq!(desk.stored(), [(format!("test.table/{}-table.dat", snapshot.sha256), table(50))]);
-    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/other.dat")).await, Outcome::Absent);
-    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/acs")).await, Outcome::Absent, "a folder is not a file");
-    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/acs/table.dat/deeper")).await, Outcome::Absent);
-    assert!(std::process::Command::new("mkfifo").arg(folder.join("www2.example/acs/pipe.dat")).status().unwrap().success());
-    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/acs/pipe.dat")).await, Outcome::Absent, "nobody writes to a pipe");
+    assert_eq!(
+        (
+            snapshot.url.as_str(),
+            snapshot.sha256,
+            snapshot.source_date.as_str()
+        ),
+        (URL, Digest::of(&table(50)), "2024-05-06")
+    );
+    assert_eq!(
+        (snapshot.etag, snapshot.last_modified.as_deref()),
+        (None, Some("Mon, 06 May 2024 00:00:00 GMT"))
+    );
+    assert_eq!(
+        desk.stored(),
+        [(
+            format!("test.table/{}-table.dat", snapshot.sha256),
+            table(50)
+        )]
+    );
+    assert_eq!(
+        desk.fetch(&desk.request_url("https://www2.example/other.dat"))
+            .await,
+        Outcome::Absent
+    );
+    assert_eq!(
+        desk.fetch(&desk.request_url("https://www2.example/acs"))
+            .await,
+        Outcome::Absent,
+        "a folder is not a file"
+    );
+    assert_eq!(
+        desk.fetch(&desk.request_url("https://www2.example/acs/table.dat/deeper"))
+            .await,
+        Outcome::Absent
+    );
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(folder.join("www2.example/acs/pipe.dat"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(
+        desk.fetch(&desk.request_url("https://www2.example/acs/pipe.dat"))
+            .await,
+        Outcome::Absent,
+        "nobody writes to a pipe"
+    );
     assert_eq!(desk.partials(), []);
 }
 
@@ -108,7 +165,10 @@ async fn an_unchanged_mirror_file_is_not_read_again() {
     // Were the file read again, this stored file would be replaced by a sound one.
     let path = desk.snapshots().path(&snapshot);
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
-    #[expect(clippy::permissions_set_readonly_false, reason = "a folder of this test only")]
+    #[expect(
+        clippy::permissions_set_readonly_false,
+        reason = "a folder of this test only"
+    )]
     permissions.set_readonly(false);
     std::fs::set_permissions(&path, permissions).unwrap();
     let flipped: Vec<u8> = table(50).iter().map(|byte| byte ^ 1).collect();
@@ -120,10 +180,21 @@ async fn an_unchanged_mirror_file_is_not_read_again() {
     assert_eq!(desk.fetch_new(&request).await.sha256, snapshot.sha256);
     assert_eq!(desk.stored_bytes(), [table(50)]);
     // The same date and size, other bytes.
-    let modified = std::fs::metadata(folder.join(PLACE)).unwrap().modified().unwrap();
-    let changed: Vec<u8> = table(50).iter().map(|byte| if *byte == b'7' { b'8' } else { *byte }).collect();
+    let modified = std::fs::metadata(folder.join(PLACE))
+        .unwrap()
+        .modified()
+        .unwrap();
+    let changed: Vec<u8> = table(50)
+        .iter()
+        .map(|byte| if *byte == b'7' { b'8' } else { *byte })
+        .collect();
     std::fs::write(folder.join(PLACE), &changed).unwrap();
-    std::fs::File::options().write(true).open(folder.join(PLACE)).unwrap().set_modified(modified).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(folder.join(PLACE))
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
     assert_eq!(desk.fetch_new(&request).await.sha256, Digest::of(&changed));
 }
 
@@ -135,20 +206,37 @@ async fn the_date_of_a_young_mirror_file_proves_nothing() {
     add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
     let request = desk.request_url(URL);
     let snapshot = desk.fetch_new(&request).await;
-    assert_eq!(desk.snapshots().known_url("test.table", URL).unwrap().stamp, None);
+    assert_eq!(
+        desk.snapshots().known_url("test.table", URL).unwrap().stamp,
+        None
+    );
     assert_eq!(desk.fetch_unchanged(&request).await, snapshot);
 }
 
 #[tokio::test]
 async fn the_first_mirror_that_has_a_file_wins_and_no_publisher_is_asked() {
     let mut desk = Desk::new().await;
-    let host = desk.publisher.base_url().trim_start_matches("http://").to_owned();
+    let host = desk
+        .publisher
+        .base_url()
+        .trim_start_matches("http://")
+        .to_owned();
     let place = |name: &str| format!("{host}/{name}");
     add_mirror(&mut desk, "first", &[(&place("a.dat"), &table(1))]);
-    add_mirror(&mut desk, "second", &[(&place("a.dat"), &table(2)), (&place("b.dat"), &table(3))]);
+    add_mirror(
+        &mut desk,
+        "second",
+        &[(&place("a.dat"), &table(2)), (&place("b.dat"), &table(3))],
+    );
     desk.publisher.route("/c.dat", vec![Reply::file(table(4))]);
-    assert_eq!(desk.fetch_new(&desk.request("/a.dat")).await.sha256, Digest::of(&table(1)));
-    assert_eq!(desk.fetch_new(&desk.request("/b.dat")).await.sha256, Digest::of(&table(3)));
+    assert_eq!(
+        desk.fetch_new(&desk.request("/a.dat")).await.sha256,
+        Digest::of(&table(1))
+    );
+    assert_eq!(
+        desk.fetch_new(&desk.request("/b.dat")).await.sha256,
+        Digest::of(&table(3))
+    );
     assert_eq!(desk.fetch(&desk.request("/c.dat")).await, Outcome::Absent);
     assert_eq!(desk.publisher.all_requests(), []);
 }
@@ -157,19 +245,42 @@ async fn the_first_mirror_that_has_a_file_wins_and_no_publisher_is_asked() {
 async fn a_mirror_file_is_checked_like_any_other() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(500))]);
-    let request = Request { min_bytes: 1000, max_bytes: 20_000, ..desk.request_url(URL) };
+    let request = Request {
+        min_bytes: 1000,
+        max_bytes: 20_000,
+        ..desk.request_url(URL)
+    };
     let snapshot = desk.fetch_new(&request).await;
     for (bytes, expected) in [
-        (b"<html><body>moved</body></html>".to_vec(), "the file is a web page (it begins as HTML)".to_owned()),
+        (
+            b"<html><body>moved</body></html>".to_vec(),
+            "the file is a web page (it begins as HTML)".to_owned(),
+        ),
         (Vec::new(), "the file is empty".to_owned()),
-        (b"short".to_vec(), "the file has 5 bytes, fewer than the 1000 declared as `min_bytes`".to_owned()),
-        (vec![b'1'; 20_001], "the file is too large: 20001 bytes or more, above the 20000 declared as `max_bytes`".to_owned()),
+        (
+            b"short".to_vec(),
+            "the file has 5 bytes, fewer than the 1000 declared as `min_bytes`".to_owned(),
+        ),
+        (
+            vec![b'1'; 20_001],
+            "the file is too large: 20001 bytes or more, above the 20000 declared as `max_bytes`"
+                .to_owned(),
+        ),
     ] {
         write(&folder.join(PLACE), &bytes);
         let error = desk.fail(&request).await;
-        assert_eq!(desk.text(&error), format!("source `test.table`: file://FOLDER/mirror/{PLACE}: {expected}"));
-        assert_eq!((desk.stored_bytes(), desk.partials()), (vec![table(500)], vec![]));
-        assert_eq!(desk.snapshots().known("test.table", URL), Some(snapshot.clone()));
+        assert_eq!(
+            desk.text(&error),
+            format!("source `test.table`: file://FOLDER/mirror/{PLACE}: {expected}")
+        );
+        assert_eq!(
+            (desk.stored_bytes(), desk.partials()),
+            (vec![table(500)], vec![])
+        );
+        assert_eq!(
+            desk.snapshots().known("test.table", URL),
+            Some(snapshot.clone())
+        );
     }
 }
 
@@ -179,7 +290,12 @@ struct Rewriting(PathBuf);
 impl FetchProgress for Rewriting {
     fn started(&self, _url: &str, _total_bytes: Option<u64>) {
         std::fs::write(&self.0, table(50).to_ascii_lowercase()).unwrap();
-        std::fs::File::options().write(true).open(&self.0).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(&self.0)
+            .unwrap()
+            .set_modified(SystemTime::UNIX_EPOCH)
+            .unwrap();
     }
 
     fn advanced(&self, _bytes: u64) {}
@@ -192,56 +308,131 @@ async fn a_mirror_file_that_changes_while_it_is_read_is_refused() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
     let request = desk.request_url(URL);
-    let error = desk.fetcher().fetch(&request, &Rewriting(folder.join(PLACE))).await.unwrap_err();
-    assert_eq!(desk.text(&error), format!("source `test.table`: file://FOLDER/mirror/{PLACE}: the file changed while it was being read"));
-    assert_eq!((error.kind(), error.way_out()), (ErrorKind::Fetch, Some("run again when the mirror is complete")));
+    let error = desk
+        .fetcher()
+        .fetch(&request, &Rewriting(folder.join(PLACE)))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        desk.text(&error),
+        format!(
+            "source `test.table`: file://FOLDER/mirror/{PLACE}: the file changed while it was being read"
+        )
+    );
+    assert_eq!(
+        (error.kind(), error.way_out()),
+        (
+            ErrorKind::Fetch,
+            Some("run again when the mirror is complete")
+        )
+    );
     assert_eq!((desk.stored(), desk.partials()), (vec![], vec![]));
 }
 
 #[tokio::test]
 async fn a_mirror_of_samples_lifts_the_floor_and_nothing_else() {
     let mut desk = Desk::new().await;
-    let folder = add_mirror(&mut desk, "mirror", &[(PLACE, b"short"), (".pubdata-mirror", b"# for tests\nsample = true\n")]);
-    let request = Request { min_bytes: 1000, ..desk.request_url(URL) };
+    let folder = add_mirror(
+        &mut desk,
+        "mirror",
+        &[
+            (PLACE, b"short"),
+            (".pubdata-mirror", b"# for tests\nsample = true\n"),
+        ],
+    );
+    let request = Request {
+        min_bytes: 1000,
+        ..desk.request_url(URL)
+    };
     assert!(desk.fetcher().is_sample());
     desk.fetch_new(&request).await;
     write(&folder.join(PLACE), b"<html>");
     let error = desk.fail(&request).await;
-    assert!(error.to_string().ends_with("the file is a web page (it begins as HTML)"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("the file is a web page (it begins as HTML)"),
+        "{error}"
+    );
     for content in ["sample = false", ""] {
         write(&folder.join(".pubdata-mirror"), content.as_bytes());
         assert!(!desk.fetcher().is_sample());
     }
     write(&folder.join(".pubdata-mirror"), b"sample = perhaps");
-    let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(|_| ()).unwrap_err();
+    let error = Fetcher::new(desk.settings.clone(), desk.snapshots())
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
-    assert!(desk.text(&error).starts_with("mirror FOLDER/mirror: .pubdata-mirror is not valid: "), "{error}");
+    assert!(
+        desk.text(&error)
+            .starts_with("mirror FOLDER/mirror: .pubdata-mirror is not valid: "),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_snapshot_names_its_mirror_and_never_where_that_lies() {
     let mut desk = Desk::new().await;
-    let folder = add_mirror(&mut desk, "mirror", &[(PLACE, b"of a folder without a name")]);
-    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.mirror.as_deref(), Some("mirror"));
-    write(&folder.join(".pubdata-mirror"), b"name = \"copies of a library\"");
+    let folder = add_mirror(
+        &mut desk,
+        "mirror",
+        &[(PLACE, b"of a folder without a name")],
+    );
+    assert_eq!(
+        desk.fetch_new(&desk.request_url(URL))
+            .await
+            .mirror
+            .as_deref(),
+        Some("mirror")
+    );
+    write(
+        &folder.join(".pubdata-mirror"),
+        b"name = \"copies of a library\"",
+    );
     write(&folder.join(PLACE), b"of a folder with a name");
-    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.mirror.as_deref(), Some("copies of a library"));
+    assert_eq!(
+        desk.fetch_new(&desk.request_url(URL))
+            .await
+            .mirror
+            .as_deref(),
+        Some("copies of a library")
+    );
     desk.settings.mirrors.clear();
-    desk.publisher.route("/table.dat", vec![Reply::file("of the publisher")]);
-    assert_eq!(desk.fetch_new(&desk.request_url(&desk.publisher.url("/table.dat"))).await.mirror, None);
+    desk.publisher
+        .route("/table.dat", vec![Reply::file("of the publisher")]);
+    assert_eq!(
+        desk.fetch_new(&desk.request_url(&desk.publisher.url("/table.dat")))
+            .await
+            .mirror,
+        None
+    );
 }
 
 #[tokio::test]
 async fn a_mirror_that_is_not_there_is_a_wrong_setting() {
     let mut desk = Desk::new().await;
     for (mirror, expected) in [
-        ("/no/such/folder", "mirror /no/such/folder: there is no such folder"),
-        ("http://", "mirror http://: not a URL that a path can be added to"),
-        ("https://mirror.example/?a=b", "mirror https://mirror.example/?a=b: not a URL that a path can be added to"),
+        (
+            "/no/such/folder",
+            "mirror /no/such/folder: there is no such folder",
+        ),
+        (
+            "http://",
+            "mirror http://: not a URL that a path can be added to",
+        ),
+        (
+            "https://mirror.example/?a=b",
+            "mirror https://mirror.example/?a=b: not a URL that a path can be added to",
+        ),
     ] {
         desk.settings.mirrors = vec![mirror.to_owned()];
-        let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(|_| ()).unwrap_err();
-        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, expected));
+        let error = Fetcher::new(desk.settings.clone(), desk.snapshots())
+            .map(|_| ())
+            .unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::Config, expected)
+        );
     }
 }
 
@@ -251,7 +442,10 @@ async fn a_mirror_by_url_is_served_from_any_folder_of_the_same_names() {
     let folder = desk.new_folder("served");
     let awkward = "https://api.example/acs5?get=NAME,S1701_C03_001E&for=zip%20code%20tabulation%20area:*&q=a/b";
     for url in [URL, awkward, "https://list.example/rates/"] {
-        write(&folder.join(mirror_path(url).unwrap()), format!("bytes of {url}").as_bytes());
+        write(
+            &folder.join(mirror_path(url).unwrap()),
+            format!("bytes of {url}").as_bytes(),
+        );
     }
     write(&folder.join(".pubdata-mirror"), b"sample = true");
     desk.publisher.serve_folder(&folder);
@@ -259,35 +453,80 @@ async fn a_mirror_by_url_is_served_from_any_folder_of_the_same_names() {
     let fetcher = desk.fetcher();
     assert!(!fetcher.is_sample(), "nobody was asked yet");
     for url in [URL, awkward, "https://list.example/rates/"] {
-        let request = Request { min_bytes: 1000, ..desk.request_url(url) };
-        let Outcome::New(snapshot) = fetcher.fetch(&request, &NoProgress).await.unwrap() else { panic!("{url} is new") };
-        assert_eq!((snapshot.url.as_str(), snapshot.sha256), (url, Digest::of(format!("bytes of {url}").as_bytes())));
-        assert_eq!(fetcher.fetch(&request, &NoProgress).await.unwrap(), Outcome::Unchanged(snapshot));
+        let request = Request {
+            min_bytes: 1000,
+            ..desk.request_url(url)
+        };
+        let Outcome::New(snapshot) = fetcher.fetch(&request, &NoProgress).await.unwrap() else {
+            panic!("{url} is new")
+        };
+        assert_eq!(
+            (snapshot.url.as_str(), snapshot.sha256),
+            (url, Digest::of(format!("bytes of {url}").as_bytes()))
+        );
+        assert_eq!(
+            fetcher.fetch(&request, &NoProgress).await.unwrap(),
+            Outcome::Unchanged(snapshot)
+        );
     }
     assert!(fetcher.is_sample());
-    assert_eq!(fetcher.fetch(&desk.request_url("https://www2.example/gone.dat"), &NoProgress).await.unwrap(), Outcome::Absent);
+    assert_eq!(
+        fetcher
+            .fetch(
+                &desk.request_url("https://www2.example/gone.dat"),
+                &NoProgress
+            )
+            .await
+            .unwrap(),
+        Outcome::Absent
+    );
     assert_eq!(desk.publisher.requests("/.pubdata-mirror").len(), 1);
-    assert_eq!(desk.publisher.requests("/www2.example/acs/table.dat").len(), 2);
-    assert_eq!(desk.publisher.requests("/list.example/rates/index.html").len(), 2);
+    assert_eq!(
+        desk.publisher.requests("/www2.example/acs/table.dat").len(),
+        2
+    );
+    assert_eq!(
+        desk.publisher
+            .requests("/list.example/rates/index.html")
+            .len(),
+        2
+    );
 }
 
 #[tokio::test]
 async fn a_mirror_by_url_that_fails_is_not_passed_over() {
     let mut desk = Desk::new().await;
     let second = Publisher::start().await;
-    desk.publisher.route("/.pubdata-mirror", vec![Reply::status(503), Reply::status(404)]);
-    desk.publisher.route(&format!("/{PLACE}"), vec![Reply::page(403)]);
+    desk.publisher.route(
+        "/.pubdata-mirror",
+        vec![Reply::status(503), Reply::status(404)],
+    );
+    desk.publisher
+        .route(&format!("/{PLACE}"), vec![Reply::page(403)]);
     second.route(&format!("/{PLACE}"), vec![Reply::file(table(50))]);
     desk.settings.mirrors = vec![desk.publisher.base_url(), second.base_url()];
     let error = desk.fail(&desk.request_url(URL)).await;
-    assert_eq!(desk.text(&error), format!("source `test.table`: PUBLISHER/{PLACE}: the server answered 403 Forbidden"));
-    desk.publisher.route("/.pubdata-mirror", vec![Reply::status(503)]);
+    assert_eq!(
+        desk.text(&error),
+        format!("source `test.table`: PUBLISHER/{PLACE}: the server answered 403 Forbidden")
+    );
+    desk.publisher
+        .route("/.pubdata-mirror", vec![Reply::status(503)]);
     let error = desk.fail(&desk.request_url(URL)).await;
-    assert_eq!(desk.text(&error), "source `test.table`: mirror PUBLISHER/: the server answered 503 Service Unavailable (gave up after 3 tries)");
+    assert_eq!(
+        desk.text(&error),
+        "source `test.table`: mirror PUBLISHER/: the server answered 503 Service Unavailable (gave up after 3 tries)"
+    );
     assert_eq!(desk.stored(), []);
-    desk.publisher.route("/.pubdata-mirror", vec![Reply::status(404)]);
-    desk.publisher.route(&format!("/{PLACE}"), vec![Reply::page(404)]);
-    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.sha256, Digest::of(&table(50)), "404 passes on to the next mirror");
+    desk.publisher
+        .route("/.pubdata-mirror", vec![Reply::status(404)]);
+    desk.publisher
+        .route(&format!("/{PLACE}"), vec![Reply::page(404)]);
+    assert_eq!(
+        desk.fetch_new(&desk.request_url(URL)).await.sha256,
+        Digest::of(&table(50)),
+        "404 passes on to the next mirror"
+    );
 }
 
 #[tokio::test]
@@ -298,32 +537,82 @@ async fn a_file_url_is_read_where_it_is() {
     add_mirror(&mut desk, "mirror", &[]);
     let url = format!("file://{}/my%20table.dat", folder.display());
     let snapshot = desk.fetch_new(&desk.request_url(&url)).await;
-    assert_eq!((snapshot.url, snapshot.sha256), (url, Digest::of(&table(50))));
-    assert_eq!(desk.fetch(&desk.request_url("file:///no/such/file")).await, Outcome::Absent);
+    assert_eq!(
+        (snapshot.url, snapshot.sha256),
+        (url, Digest::of(&table(50)))
+    );
+    assert_eq!(
+        desk.fetch(&desk.request_url("file:///no/such/file")).await,
+        Outcome::Absent
+    );
 }
 
 #[tokio::test]
 async fn a_link_that_leads_out_of_a_mirror_is_not_followed() {
     let mut desk = Desk::new().await;
-    let folder = add_mirror(&mut desk, "mirror", &[("www2.example/whole/table.dat", &table(50))]);
+    let folder = add_mirror(
+        &mut desk,
+        "mirror",
+        &[("www2.example/whole/table.dat", &table(50))],
+    );
     let beside = desk.new_folder("beside");
     write(&beside.join("table.dat"), b"what nobody meant to publish");
     let link = |to: &Path, from: &Path| std::os::unix::fs::symlink(to, from);
-    link(&beside.join("table.dat"), &folder.join("www2.example/file.dat")).unwrap();
+    link(
+        &beside.join("table.dat"),
+        &folder.join("www2.example/file.dat"),
+    )
+    .unwrap();
     link(&beside, &folder.join("www2.example/folder")).unwrap();
-    link(Path::new("whole/table.dat"), &folder.join("www2.example/within.dat")).unwrap();
-    link(Path::new("nowhere"), &folder.join("www2.example/dangling.dat")).unwrap();
-    for url in ["https://www2.example/file.dat", "https://www2.example/folder/table.dat"] {
+    link(
+        Path::new("whole/table.dat"),
+        &folder.join("www2.example/within.dat"),
+    )
+    .unwrap();
+    link(
+        Path::new("nowhere"),
+        &folder.join("www2.example/dangling.dat"),
+    )
+    .unwrap();
+    for url in [
+        "https://www2.example/file.dat",
+        "https://www2.example/folder/table.dat",
+    ] {
         let request = desk.request_url(url);
         let error = desk.fail(&request).await;
-        assert!(error.kind() == ErrorKind::Fetch && error.way_out().is_some(), "{error}");
-        assert!(error.to_string().contains("is a link that leads out of the mirror, to ") && error.to_string().contains("beside/table.dat"), "{error}");
-        let error = desk.fetcher().head(&request, Piece::Start(10)).await.unwrap_err();
-        assert!(error.to_string().contains("leads out of the mirror"), "a probe: {error}");
+        assert!(
+            error.kind() == ErrorKind::Fetch && error.way_out().is_some(),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains("is a link that leads out of the mirror, to ")
+                && error.to_string().contains("beside/table.dat"),
+            "{error}"
+        );
+        let error = desk
+            .fetcher()
+            .head(&request, Piece::Start(10))
+            .await
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("leads out of the mirror"),
+            "a probe: {error}"
+        );
     }
     assert_eq!(desk.stored(), []);
-    assert_eq!(desk.fetch_new(&desk.request_url("https://www2.example/within.dat")).await.sha256, Digest::of(&table(50)));
-    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/dangling.dat")).await, Outcome::Absent);
+    assert_eq!(
+        desk.fetch_new(&desk.request_url("https://www2.example/within.dat"))
+            .await
+            .sha256,
+        Digest::of(&table(50))
+    );
+    assert_eq!(
+        desk.fetch(&desk.request_url("https://www2.example/dangling.dat"))
+            .await,
+        Outcome::Absent
+    );
 }
 
 #[tokio::test]
@@ -331,10 +620,21 @@ async fn a_pipe_or_a_text_without_end_does_not_describe_a_mirror() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[]);
     let description = folder.join(".pubdata-mirror");
-    assert!(std::process::Command::new("mkfifo").arg(&description).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&description)
+            .status()
+            .unwrap()
+            .success()
+    );
     let refused = |words: &str| {
-        let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(|_| ()).unwrap_err();
-        assert!(error.kind() == ErrorKind::Config && error.to_string().contains(words), "{error}");
+        let error = Fetcher::new(desk.settings.clone(), desk.snapshots())
+            .map(|_| ())
+            .unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Config && error.to_string().contains(words),
+            "{error}"
+        );
     };
     refused("not a file");
     std::fs::remove_file(&description).unwrap();

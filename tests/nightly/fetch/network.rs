@@ -17,26 +17,45 @@ const URL: &str = "https://data.example.org/table.dat";
 #[tokio::test]
 async fn an_authority_of_ones_own_is_trusted_when_it_is_given() {
     let mut desk = Desk::with_tls(&[DATA]).await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50))]);
-    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.sha256, Digest::of(&table(50)));
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50))]);
+    assert_eq!(
+        desk.fetch_new(&desk.request_url(URL)).await.sha256,
+        Digest::of(&table(50))
+    );
 
     let other = Authority::new().write(&desk.new_folder("other"));
     for ca_file in [None, Some(other)] {
         desk.settings.ca_file = ca_file;
         let error = desk.fail(&desk.request_url(URL)).await;
         let text = error.to_string();
-        assert!(text.starts_with(&format!("source `test.table`: {URL}: the server's certificate is not trusted: ")), "{text}");
+        assert!(
+            text.starts_with(&format!(
+                "source `test.table`: {URL}: the server's certificate is not trusted: "
+            )),
+            "{text}"
+        );
         assert!(error.way_out().unwrap().contains("--ca"), "{error:?}");
-        assert!(desk.clock.waits().is_empty(), "a certificate is not better the next second");
+        assert!(
+            desk.clock.waits().is_empty(),
+            "a certificate is not better the next second"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_certificate_for_another_host_is_not_trusted() {
     let mut desk = Desk::with_tls(&[FILES]).await;
-    desk.settings.resolve.insert(DATA.to_owned(), desk.publisher.address());
+    desk.settings
+        .resolve
+        .insert(DATA.to_owned(), desk.publisher.address());
     let error = desk.fail(&desk.request_url(URL)).await;
-    assert!(error.to_string().contains("the server's certificate is not trusted: "), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the server's certificate is not trusted: "),
+        "{error}"
+    );
     assert_eq!(desk.publisher.all_requests(), []);
 }
 
@@ -46,9 +65,17 @@ async fn authorities_that_cannot_be_read_are_a_wrong_setting() {
     let file = desk.folder.path().join("ca.pem");
     let mut check = |expected: &str| {
         desk.settings.ca_file = Some(file.clone());
-        let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(drop).unwrap_err();
+        let error = Fetcher::new(desk.settings.clone(), desk.snapshots())
+            .map(drop)
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
-        assert!(error.to_string().starts_with(&format!("certificate authorities {}: {expected}", file.display())), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!(
+                "certificate authorities {}: {expected}",
+                file.display()
+            )),
+            "{error}"
+        );
     };
     check("cannot be read: ");
     std::fs::write(&file, "no certificate").unwrap();
@@ -59,26 +86,58 @@ async fn authorities_that_cannot_be_read_are_a_wrong_setting() {
 async fn publishers_are_asked_through_a_proxy_which_finds_their_names() {
     let mut desk = Desk::with_tls(&[DATA, FILES]).await;
     let proxy = TunnelProxy::start(std::mem::take(&mut desk.settings.resolve)).await;
-    desk.settings.proxy = ProxySettings { https: Some(proxy.url()), except: None };
-    desk.publisher.route("/table.dat", vec![Reply::page(302).header("Location", &format!("https://{FILES}/t"))]);
-    desk.publisher.route("/t", vec![Reply::file(table(50)), Reply::page(302).header("Location", "https://10.0.0.1/t")]);
-    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.sha256, Digest::of(&table(50)));
-    assert_eq!(proxy.asked(), ["data.example.org:443", "files.example.org:443"]);
+    desk.settings.proxy = ProxySettings {
+        https: Some(proxy.url()),
+        except: None,
+    };
+    desk.publisher.route(
+        "/table.dat",
+        vec![Reply::page(302).header("Location", &format!("https://{FILES}/t"))],
+    );
+    desk.publisher.route(
+        "/t",
+        vec![
+            Reply::file(table(50)),
+            Reply::page(302).header("Location", "https://10.0.0.1/t"),
+        ],
+    );
+    assert_eq!(
+        desk.fetch_new(&desk.request_url(URL)).await.sha256,
+        Digest::of(&table(50))
+    );
+    assert_eq!(
+        proxy.asked(),
+        ["data.example.org:443", "files.example.org:443"]
+    );
     let error = desk.fail(&desk.request_url(URL)).await;
-    assert!(error.to_string().ends_with("which is this machine or in a private network"), "{error}");
-    assert!(!proxy.asked().iter().any(|asked| asked.starts_with("10.")), "{:?}", proxy.asked());
+    assert!(
+        error
+            .to_string()
+            .ends_with("which is this machine or in a private network"),
+        "{error}"
+    );
+    assert!(
+        !proxy.asked().iter().any(|asked| asked.starts_with("10.")),
+        "{:?}",
+        proxy.asked()
+    );
 }
 
 #[tokio::test]
 async fn a_proxy_is_not_asked_for_exceptions_and_this_machine() {
     let mut desk = Desk::with_tls(&[DATA]).await;
     let proxy = TunnelProxy::start(BTreeMap::new()).await;
-    desk.settings.proxy = ProxySettings { https: Some(proxy.url()), except: Some("example.org,other.example".to_owned()) };
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50))]);
+    desk.settings.proxy = ProxySettings {
+        https: Some(proxy.url()),
+        except: Some("example.org,other.example".to_owned()),
+    };
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50))]);
     desk.fetch_new(&desk.request_url(URL)).await;
     let plain = Publisher::start().await;
     plain.route("/table.dat", vec![Reply::file(table(51))]);
-    desk.fetch_new(&desk.request_url(&plain.url("/table.dat"))).await;
+    desk.fetch_new(&desk.request_url(&plain.url("/table.dat")))
+        .await;
     assert_eq!(proxy.asked(), Vec::<String>::new());
 
     desk.settings.proxy.except = None;
@@ -91,8 +150,16 @@ async fn a_proxy_is_not_asked_for_exceptions_and_this_machine() {
 async fn a_proxy_that_is_no_address_is_a_wrong_setting_and_its_password_is_not_shown() {
     let mut desk = Desk::new().await;
     desk.settings.proxy.https = Some("http://user:s3cr3t@[".to_owned());
-    let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(drop).unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, "the proxy of HTTPS_PROXY is not an address"));
+    let error = Fetcher::new(desk.settings.clone(), desk.snapshots())
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (
+            ErrorKind::Config,
+            "the proxy of HTTPS_PROXY is not an address"
+        )
+    );
     assert!(!format!("{error:?}").contains("s3cr3t"));
 }
 
@@ -100,20 +167,36 @@ async fn a_proxy_that_is_no_address_is_a_wrong_setting_and_its_password_is_not_s
 async fn http_2_is_spoken_with_servers_that_offer_it() {
     let mut desk = Desk::new().await;
     let authority = Authority::new();
-    let tls = axum_server::tls_rustls::RustlsConfig::from_config(authority.server(&[DATA], &["h2", "http/1.1"]));
+    let tls = axum_server::tls_rustls::RustlsConfig::from_config(
+        authority.server(&[DATA], &["h2", "http/1.1"]),
+    );
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
-    desk.settings.resolve.insert(DATA.to_owned(), listener.local_addr().unwrap());
+    desk.settings
+        .resolve
+        .insert(DATA.to_owned(), listener.local_addr().unwrap());
     desk.settings.ca_file = Some(authority.write(desk.folder.path()));
     let file = axum::routing::get(async |version: Version, headers: axum::http::HeaderMap| {
-        assert_eq!((version, headers["accept-encoding"].as_bytes()), (Version::HTTP_2, b"identity".as_slice()));
+        assert_eq!(
+            (version, headers["accept-encoding"].as_bytes()),
+            (Version::HTTP_2, b"identity".as_slice())
+        );
         ([("etag", "\"v1\"")], table(200_000))
     });
     let app = axum::Router::new().route("/table.dat", file);
-    let server = tokio::spawn(axum_server::from_tcp_rustls(listener, tls).unwrap().serve(app.into_make_service()));
+    let server = tokio::spawn(
+        axum_server::from_tcp_rustls(listener, tls)
+            .unwrap()
+            .serve(app.into_make_service()),
+    );
     let fetcher = desk.fetcher();
     let request = desk.request_url(URL);
-    let Outcome::New(snapshot) = fetcher.fetch(&request, &NoProgress).await.unwrap() else { panic!("it is new") };
-    assert_eq!((snapshot.sha256, snapshot.etag.as_deref()), (Digest::of(&table(200_000)), Some("\"v1\"")));
+    let Outcome::New(snapshot) = fetcher.fetch(&request, &NoProgress).await.unwrap() else {
+        panic!("it is new")
+    };
+    assert_eq!(
+        (snapshot.sha256, snapshot.etag.as_deref()),
+        (Digest::of(&table(200_000)), Some("\"v1\""))
+    );
     server.abort();
 }

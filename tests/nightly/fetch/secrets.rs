@@ -10,7 +10,10 @@ const SENT: &str = "s3cr3t%2Fkey";
 async fn desk() -> (Desk, Request) {
     let mut desk = Desk::new().await;
     desk.settings.secret = |name| (name == "TEST_KEY").then(|| SECRET.to_owned());
-    let mut request = Request { is_json: true, ..desk.request("/data?get=NAME&key=") };
+    let mut request = Request {
+        is_json: true,
+        ..desk.request("/data?get=NAME&key=")
+    };
     request.url.push_str("{env:TEST_KEY}&for=county:*");
     (desk, request)
 }
@@ -18,7 +21,11 @@ async fn desk() -> (Desk, Request) {
 /// No file of the home holds the secret, in any form.
 fn check_nothing_kept(desk: &Desk) {
     for path in files_below(&desk.folder.path().join("home")) {
-        let text = format!("{}\n{}", path.display(), String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+        let text = format!(
+            "{}\n{}",
+            path.display(),
+            String::from_utf8_lossy(&std::fs::read(&path).unwrap())
+        );
         assert!(!text.contains("s3cr3t"), "{text}");
     }
 }
@@ -29,13 +36,20 @@ async fn a_secret_is_sent_and_written_nowhere() {
     desk.settings.tries = 1;
     let sent = format!("/data?get=NAME&key={SENT}&for=county:*");
     let file = Reply::file("[[\"NAME\"]]").etag("\"v1\"");
-    desk.publisher.route(&sent, vec![file.clone().cut_after(4), file]);
+    desk.publisher
+        .route(&sent, vec![file.clone().cut_after(4), file]);
     let error = desk.fail(&request).await;
     assert!(!format!("{error} {error:?}").contains("s3cr3t"), "{error}");
     assert_eq!(desk.partials(), [("part".to_owned(), 4)]);
     check_nothing_kept(&desk);
     let snapshot = desk.fetch_new(&request).await;
-    assert_eq!((snapshot.url.clone(), snapshot.sha256), (desk.publisher.url("/data?get=NAME&for=county:*"), Digest::of(b"[[\"NAME\"]]")));
+    assert_eq!(
+        (snapshot.url.clone(), snapshot.sha256),
+        (
+            desk.publisher.url("/data?get=NAME&for=county:*"),
+            Digest::of(b"[[\"NAME\"]]")
+        )
+    );
     assert_eq!(desk.fetch_unchanged(&request).await, snapshot);
     assert_eq!(desk.publisher.requests(&sent).len(), 3);
     check_nothing_kept(&desk);
@@ -45,8 +59,20 @@ async fn a_secret_is_sent_and_written_nowhere() {
 async fn without_its_secret_a_url_is_not_asked() {
     let (mut desk, request) = desk().await;
     desk.settings.secret = |_| None;
-    assert_eq!(desk.fetch(&request).await, Outcome::NotConfigured { variable: "TEST_KEY".to_owned() });
-    assert_eq!((desk.publisher.all_requests(), desk.stored(), desk.partials()), (vec![], vec![], vec![]));
+    assert_eq!(
+        desk.fetch(&request).await,
+        Outcome::NotConfigured {
+            variable: "TEST_KEY".to_owned()
+        }
+    );
+    assert_eq!(
+        (
+            desk.publisher.all_requests(),
+            desk.stored(),
+            desk.partials()
+        ),
+        (vec![], vec![], vec![])
+    );
 }
 
 #[tokio::test]
@@ -54,16 +80,28 @@ async fn a_server_that_repeats_the_secret_does_not_get_it_shown() {
     let (desk, request) = desk().await;
     let sent = format!("/data?get=NAME&key={SENT}&for=county:*");
     let location = format!("https://elsewhere.example/data?key={SENT}&plain={SECRET}");
-    desk.publisher.route(&sent, vec![Reply::status(302).header("Location", &location)]);
+    desk.publisher.route(
+        &sent,
+        vec![Reply::status(302).header("Location", &location)],
+    );
     let error = desk.fail(&request).await;
     assert_eq!(
         desk.text(&error),
         "source `test.table`: PUBLISHER/data?get=NAME&for=county:*: the server answered 302 Found and points to \
          `https://elsewhere.example/data?key={env:TEST_KEY}&plain={env:TEST_KEY}`, which is in another domain"
     );
-    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let error = desk.fail(&desk.request_url(&format!("http://{gone}/data?key={{env:TEST_KEY}}"))).await;
-    assert!(error.to_string().contains("no answer") && !format!("{error:?}").contains("s3cr3t"), "{error}");
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let error = desk
+        .fail(&desk.request_url(&format!("http://{gone}/data?key={{env:TEST_KEY}}")))
+        .await;
+    assert!(
+        error.to_string().contains("no answer") && !format!("{error:?}").contains("s3cr3t"),
+        "{error}"
+    );
     check_nothing_kept(&desk);
 }
 
@@ -72,11 +110,22 @@ async fn a_mirror_needs_no_secret() {
     let (mut desk, request) = desk().await;
     desk.settings.secret = |_| None;
     let mirror = desk.new_folder("mirror");
-    let host = desk.publisher.base_url().trim_start_matches("http://").to_owned();
+    let host = desk
+        .publisher
+        .base_url()
+        .trim_start_matches("http://")
+        .to_owned();
     std::fs::create_dir_all(mirror.join(&host)).unwrap();
-    std::fs::write(mirror.join(&host).join("data@get=NAME&for=county:*"), "[[\"NAME\"]]").unwrap();
+    std::fs::write(
+        mirror.join(&host).join("data@get=NAME&for=county:*"),
+        "[[\"NAME\"]]",
+    )
+    .unwrap();
     desk.settings.mirrors = vec![mirror.display().to_string()];
-    assert_eq!(desk.fetch_new(&request).await.url, desk.publisher.url("/data?get=NAME&for=county:*"));
+    assert_eq!(
+        desk.fetch_new(&request).await.url,
+        desk.publisher.url("/data?get=NAME&for=county:*")
+    );
     assert_eq!(desk.publisher.all_requests(), []);
 }
 

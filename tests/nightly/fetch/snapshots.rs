@@ -15,19 +15,40 @@ fn url_states(desk: &Desk) -> Vec<PathBuf> {
 #[tokio::test]
 async fn a_snapshot_is_read_only_and_found_by_its_digest() {
     let desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50))]);
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50))]);
     let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
     let snapshots = desk.snapshots();
     let path = snapshots.path(&snapshot);
     assert!(std::fs::metadata(&path).unwrap().permissions().readonly());
-    assert_eq!(snapshots.find("test.table", &snapshot.sha256).unwrap(), Some(path.clone()));
-    assert_eq!(snapshots.find("test.table", &Digest::of(b"other")).unwrap(), None);
-    assert_eq!(snapshots.find("test.other", &snapshot.sha256).unwrap(), None);
+    assert_eq!(
+        snapshots.find("test.table", &snapshot.sha256).unwrap(),
+        Some(path.clone())
+    );
+    assert_eq!(
+        snapshots.find("test.table", &Digest::of(b"other")).unwrap(),
+        None
+    );
+    assert_eq!(
+        snapshots.find("test.other", &snapshot.sha256).unwrap(),
+        None
+    );
     assert_eq!(snapshots.damage(&snapshot).unwrap(), None);
-    let stored = StoredSnapshot { source_id: "test.table".to_owned(), sha256: snapshot.sha256, path, size_bytes: snapshot.size_bytes };
+    let stored = StoredSnapshot {
+        source_id: "test.table".to_owned(),
+        sha256: snapshot.sha256,
+        path,
+        size_bytes: snapshot.size_bytes,
+    };
     assert_eq!(snapshots.all().unwrap(), std::slice::from_ref(&stored));
     snapshots.remove(&stored).unwrap();
-    assert_eq!((snapshots.all().unwrap(), snapshots.known("test.table", &snapshot.url)), (vec![], None));
+    assert_eq!(
+        (
+            snapshots.all().unwrap(),
+            snapshots.known("test.table", &snapshot.url)
+        ),
+        (vec![], None)
+    );
 }
 
 #[tokio::test]
@@ -36,18 +57,32 @@ async fn a_foreign_file_among_the_snapshots_is_named() {
     let folder = desk.new_folder("home/snapshots/test.table");
     std::fs::write(folder.join("notes.txt"), "mine").unwrap();
     let error = desk.snapshots().all().unwrap_err();
-    assert_eq!(desk.text(&error), "FOLDER/home/snapshots/test.table/notes.txt is not a snapshot: its name does not begin with a digest");
+    assert_eq!(
+        desk.text(&error),
+        "FOLDER/home/snapshots/test.table/notes.txt is not a snapshot: its name does not begin with a digest"
+    );
 }
 
 #[tokio::test]
 async fn files_that_differ_in_their_query_have_names_that_tell() {
     let desk = Desk::new().await;
-    for (target, fields) in [("/acs5?get=B01003_001E", "B01003"), ("/acs5?get=B19013_001E", "B19013")] {
-        desk.publisher.route(target, vec![Reply::file(format!("bytes of {fields}"))]);
+    for (target, fields) in [
+        ("/acs5?get=B01003_001E", "B01003"),
+        ("/acs5?get=B19013_001E", "B19013"),
+    ] {
+        desk.publisher
+            .route(target, vec![Reply::file(format!("bytes of {fields}"))]);
         let mut request = desk.request(target);
         request.keys.insert("fields".to_owned(), fields.to_owned());
         let snapshot = desk.fetch_new(&request).await;
-        let name = desk.snapshots().path(&snapshot).file_name().unwrap().to_str().unwrap().to_owned();
+        let name = desk
+            .snapshots()
+            .path(&snapshot)
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
         assert_eq!(name, format!("{}-acs5-{fields}-2023", snapshot.sha256));
     }
     assert_eq!(desk.stored().len(), 2);
@@ -56,7 +91,8 @@ async fn files_that_differ_in_their_query_have_names_that_tell() {
 #[tokio::test]
 async fn a_lost_or_shortened_snapshot_counts_as_never_fetched() {
     let desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
     let request = desk.request("/table.dat");
     let snapshot = desk.fetch_new(&request).await;
     let path = desk.snapshots().path(&snapshot);
@@ -67,13 +103,20 @@ async fn a_lost_or_shortened_snapshot_counts_as_never_fetched() {
     std::fs::write(&path, b"GEO_ID").unwrap();
     assert_eq!(desk.fetch_new(&request).await, snapshot);
     assert_eq!(desk.stored_bytes(), [table(50)]);
-    assert!(desk.publisher.all_requests().iter().all(|received| received.header("if-none-match").is_empty()), "no condition without the bytes");
+    assert!(
+        desk.publisher
+            .all_requests()
+            .iter()
+            .all(|received| received.header("if-none-match").is_empty()),
+        "no condition without the bytes"
+    );
 }
 
 #[tokio::test]
 async fn a_damaged_snapshot_is_mended_by_the_same_bytes() {
     let desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50))]);
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50))]);
     let request = desk.request("/table.dat");
     let snapshot = desk.fetch_new(&request).await;
     let path = desk.snapshots().path(&snapshot);
@@ -87,12 +130,15 @@ async fn a_damaged_snapshot_is_mended_by_the_same_bytes() {
 async fn state_that_cannot_be_read_costs_a_download() {
     for content in ["", "{", "{\"format_version\": 1}", "newer"] {
         let desk = Desk::new().await;
-        desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
+        desk.publisher
+            .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
         let request = desk.request("/table.dat");
         let snapshot = desk.fetch_new(&request).await;
         let [state] = url_states(&desk).try_into().unwrap();
         let content = if content == "newer" {
-            std::fs::read_to_string(&state).unwrap().replace("\"format_version\": 1", "\"format_version\": 2")
+            std::fs::read_to_string(&state)
+                .unwrap()
+                .replace("\"format_version\": 1", "\"format_version\": 2")
         } else {
             content.to_owned()
         };
@@ -107,7 +153,8 @@ async fn state_that_cannot_be_read_costs_a_download() {
 #[tokio::test]
 async fn url_state_of_format_1_is_read() {
     let desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
     let request = desk.request("/table.dat");
     let snapshot = desk.fetch_new(&request).await;
     let [state] = url_states(&desk).try_into().unwrap();
@@ -142,12 +189,19 @@ async fn url_state_of_format_1_is_read() {
 #[tokio::test]
 async fn other_keys_or_sources_do_not_share_what_is_known() {
     let desk = Desk::new().await;
-    desk.publisher.route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
+    desk.publisher
+        .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
     let request = desk.request("/table.dat");
     desk.fetch_new(&request).await;
-    let other_source = Request { source_id: "test.other".to_owned(), ..request.clone() };
+    let other_source = Request {
+        source_id: "test.other".to_owned(),
+        ..request.clone()
+    };
     assert_eq!(desk.fetch_new(&other_source).await.source_id, "test.other");
-    let other_keys = Request { keys: [("year".to_owned(), "2023".to_owned())].into(), ..request.clone() };
+    let other_keys = Request {
+        keys: [("year".to_owned(), "2023".to_owned())].into(),
+        ..request.clone()
+    };
     assert_eq!(desk.fetch_new(&other_keys).await.keys, other_keys.keys);
     assert_eq!(desk.stored_bytes(), [table(50), table(50)]);
 }
@@ -159,14 +213,30 @@ async fn a_bundled_file_becomes_a_snapshot_like_any_other() {
     request.bundled = Some(b"zcta,region_fips\n06390,09190\n".to_vec());
     request.source_date = Some("2022-06-06".to_owned());
     let snapshot = desk.fetch_new(&request).await;
-    assert_eq!((snapshot.url.as_str(), snapshot.source_date.as_str(), snapshot.last_modified.as_deref()), ("bundled:census/map.csv", "2022-06-06", None));
-    assert_eq!(desk.stored(), [(format!("test.table/{}-map.csv", snapshot.sha256), b"zcta,region_fips\n06390,09190\n".to_vec())]);
+    assert_eq!(
+        (
+            snapshot.url.as_str(),
+            snapshot.source_date.as_str(),
+            snapshot.last_modified.as_deref()
+        ),
+        ("bundled:census/map.csv", "2022-06-06", None)
+    );
+    assert_eq!(
+        desk.stored(),
+        [(
+            format!("test.table/{}-map.csv", snapshot.sha256),
+            b"zcta,region_fips\n06390,09190\n".to_vec()
+        )]
+    );
     assert_eq!(desk.fetch_unchanged(&request).await, snapshot);
     request.bundled = Some(b"zcta,region_fips\n".to_vec());
     request.source_date = None;
     desk.settings.clock = TestClock::at("2100-02-03T04:05:06Z");
     let undated = desk.fetch_new(&request).await;
-    assert_eq!((undated.source_date.as_str(), undated.fetched_at.as_str()), ("2100-02-03", "2100-02-03T04:05:06Z"));
+    assert_eq!(
+        (undated.source_date.as_str(), undated.fetched_at.as_str()),
+        ("2100-02-03", "2100-02-03T04:05:06Z")
+    );
 }
 
 #[derive(Default)]
@@ -175,12 +245,18 @@ struct Told(Mutex<Vec<String>>);
 impl FetchProgress for Told {
     fn started(&self, url: &str, total_bytes: Option<u64>) {
         let name = url.rsplit('/').next().unwrap();
-        self.0.lock().unwrap().push(format!("started {name} {total_bytes:?}"));
+        self.0
+            .lock()
+            .unwrap()
+            .push(format!("started {name} {total_bytes:?}"));
     }
 
     fn advanced(&self, bytes: u64) {
         let mut told = self.0.lock().unwrap();
-        match told.last_mut().and_then(|last| last.strip_prefix("advanced ")?.parse::<u64>().ok()) {
+        match told
+            .last_mut()
+            .and_then(|last| last.strip_prefix("advanced ")?.parse::<u64>().ok())
+        {
             Some(before) => *told.last_mut().unwrap() = format!("advanced {}", before + bytes),
             None => told.push(format!("advanced {bytes}")),
         }
@@ -195,15 +271,32 @@ impl FetchProgress for Told {
 async fn progress_tells_each_try_and_the_end() {
     let desk = Desk::new().await;
     let file = Reply::file(table(5000)).etag("\"v1\"");
-    desk.publisher.route("/table.dat", vec![file.clone().cut_after(40_000), file]);
+    desk.publisher
+        .route("/table.dat", vec![file.clone().cut_after(40_000), file]);
     let total = table(5000).len();
     let told = Told::default();
-    let outcome = desk.fetcher().fetch(&desk.request("/table.dat"), &told).await.unwrap();
+    let outcome = desk
+        .fetcher()
+        .fetch(&desk.request("/table.dat"), &told)
+        .await
+        .unwrap();
     assert!(matches!(outcome, Outcome::New(_)));
     let started = format!("started table.dat Some({total})");
-    assert_eq!(*told.0.lock().unwrap(), [started.clone(), "advanced 40000".to_owned(), started, format!("advanced {total}"), "finished".to_owned()]);
+    assert_eq!(
+        *told.0.lock().unwrap(),
+        [
+            started.clone(),
+            "advanced 40000".to_owned(),
+            started,
+            format!("advanced {total}"),
+            "finished".to_owned()
+        ]
+    );
     let told = Told::default();
     desk.publisher.route("/table.dat", vec![Reply::page(403)]);
-    desk.fetcher().fetch(&desk.request("/table.dat"), &told).await.unwrap_err();
+    desk.fetcher()
+        .fetch(&desk.request("/table.dat"), &told)
+        .await
+        .unwrap_err();
     assert_eq!(*told.0.lock().unwrap(), ["finished"]);
 }

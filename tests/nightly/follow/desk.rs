@@ -22,7 +22,12 @@ pub struct Entry {
 impl Entry {
     /// A filing by one filer; its CIK follows from the number.
     pub fn of(number: u32) -> Self {
-        Self { number, cik: 1_000 + number, role: "Filer", form: "8-K" }
+        Self {
+            number,
+            cik: 1_000 + number,
+            role: "Filer",
+            form: "8-K",
+        }
     }
 
     pub fn accession(&self) -> String {
@@ -30,7 +35,12 @@ impl Entry {
     }
 
     fn text(&self) -> String {
-        let Self { number, cik, role, form } = self;
+        let Self {
+            number,
+            cik,
+            role,
+            form,
+        } = self;
         let (accession, minute, second) = (self.accession(), number / 60 % 60, number % 60);
         format!(
             "<entry>\n<title>{form} - Company {cik} Inc. ({cik:010}) ({role})</title>\n<summary type=\"html\">\n &lt;b&gt;Filed:&lt;/b&gt; 2026-01-15 \
@@ -54,7 +64,10 @@ const CURRENT: &str = "/www.sec.gov/cgi-bin/browse-edgar@action=getcurrent&type=
 
 impl Desk {
     pub async fn new() -> Self {
-        let desk = Self { folder: tempfile::tempdir().unwrap(), publisher: Publisher::start().await };
+        let desk = Self {
+            folder: tempfile::tempdir().unwrap(),
+            publisher: Publisher::start().await,
+        };
         desk.show(&[]);
         desk
     }
@@ -73,7 +86,10 @@ impl Desk {
     }
 
     pub fn settings(&self) -> FollowSettings {
-        let fetch = FetchSettings { mirrors: vec![self.publisher.base_url()], ..instant_waits() };
+        let fetch = FetchSettings {
+            mirrors: vec![self.publisher.base_url()],
+            ..instant_waits()
+        };
         FollowSettings {
             store: pubdata_store::SharedStore::open(&self.home(), None).unwrap(),
             home: self.home(),
@@ -92,8 +108,16 @@ impl Desk {
     /// Shows entries as they are.
     pub fn show_texts(&self, entries: &[String]) {
         for page in 0..12_usize {
-            let shown: String = entries.iter().skip(page * 100).take(100).map(String::as_str).collect();
-            self.publisher.route(&page_target(page), vec![Reply::file(feed(&shown)).content_type("application/atom+xml")]);
+            let shown: String = entries
+                .iter()
+                .skip(page * 100)
+                .take(100)
+                .map(String::as_str)
+                .collect();
+            self.publisher.route(
+                &page_target(page),
+                vec![Reply::file(feed(&shown)).content_type("application/atom+xml")],
+            );
         }
     }
 
@@ -109,9 +133,19 @@ impl Desk {
 
     pub fn show_index(&self, target: &str, rows: &[(u32, u32)]) {
         let head = "Description:           Daily Index\n \nCIK|Company Name|Form Type|Date Filed|File Name\n-----------\n";
-        let rows: String =
-            rows.iter().map(|(number, cik)| format!("{cik}|COMPANY {cik} INC|8-K|20260115|edgar/data/{cik}/{}.txt\n", accession(*number))).collect();
-        self.publisher.route(&format!("/www.sec.gov/Archives/edgar/daily-index/{target}"), vec![Reply::file(format!("{head}{rows}"))]);
+        let rows: String = rows
+            .iter()
+            .map(|(number, cik)| {
+                format!(
+                    "{cik}|COMPANY {cik} INC|8-K|20260115|edgar/data/{cik}/{}.txt\n",
+                    accession(*number)
+                )
+            })
+            .collect();
+        self.publisher.route(
+            &format!("/www.sec.gov/Archives/edgar/daily-index/{target}"),
+            vec![Reply::file(format!("{head}{rows}"))],
+        );
     }
 
     /// The log as a reader finds it.
@@ -119,18 +153,32 @@ impl Desk {
         events_of(&self.home())
     }
 
-    /// Asserts that each of the filings is logged once, and no other is; returns them in the order of the log.
+    /// Asserts that each of the filings is logged once, and no other is; returns them in the order
+    /// of the log.
     #[track_caller]
     pub fn assert_once(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<Event> {
         let events = self.events();
         let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
-        assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>(), "numbers without a gap");
+        assert_eq!(
+            seqs,
+            (1..=events.len() as u64).collect::<Vec<_>>(),
+            "numbers without a gap"
+        );
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-        for event in events.iter().filter(|event| event.event == EventKind::Filing) {
+        for event in events
+            .iter()
+            .filter(|event| event.event == EventKind::Filing)
+        {
             *times.entry(&event.accession_number).or_default() += 1;
         }
-        let expected: BTreeMap<String, usize> = numbers.into_iter().map(|number| (accession(number), 1)).collect();
-        let found: BTreeMap<String, usize> = times.into_iter().map(|(number, count)| (number.to_owned(), count)).collect();
+        let expected: BTreeMap<String, usize> = numbers
+            .into_iter()
+            .map(|number| (accession(number), 1))
+            .collect();
+        let found: BTreeMap<String, usize> = times
+            .into_iter()
+            .map(|(number, count)| (number.to_owned(), count))
+            .collect();
         assert_eq!(found, expected);
         events
     }
@@ -159,7 +207,10 @@ fn feed(entries: &str) -> String {
 /// The only segment of a log.
 #[track_caller]
 pub fn segment(home: &Path) -> std::path::PathBuf {
-    let mut files: Vec<_> = std::fs::read_dir(home.join("stream/log")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(home.join("stream/log"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert_eq!(files.len(), 1, "{files:?}");
     files.pop().unwrap()
 }

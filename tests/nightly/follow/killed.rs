@@ -7,12 +7,26 @@ use super::desk::{Desk, Entry, accession, segment};
 /// `pubdata follow --once` on the desk's publisher.
 fn program(desk: &Desk) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-    command.args(["follow", "--once", "--json", "--mirror", &desk.publisher.base_url(), "--home"]).arg(desk.home_path());
-    command.env("PUBDATA_LOG", "error").env_remove("PUBDATA_DECLARATIONS").stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args([
+            "follow",
+            "--once",
+            "--json",
+            "--mirror",
+            &desk.publisher.base_url(),
+            "--home",
+        ])
+        .arg(desk.home_path());
+    command
+        .env("PUBDATA_LOG", "error")
+        .env_remove("PUBDATA_DECLARATIONS")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 
-/// Kills the program again and again while the feed grows; whatever the moment, nothing is logged twice and nothing is missed.
+/// Kills the program again and again while the feed grows; whatever the moment, nothing is logged
+/// twice and nothing is missed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_moment_each_filing_is_logged_once() {
     let desk = Desk::new().await;
@@ -33,12 +47,15 @@ async fn killed_at_any_moment_each_filing_is_logged_once() {
     }
     assert!(killed > 5, "{killed} of the programs were killed at work");
     let mut command = program(&desk);
-    let status = tokio::task::spawn_blocking(move || command.status().unwrap()).await.unwrap();
+    let status = tokio::task::spawn_blocking(move || command.status().unwrap())
+        .await
+        .unwrap();
     assert_eq!(status.code(), Some(0));
     desk.assert_once(1..=last);
 }
 
-/// What a killed follower leaves is the beginning of what it wanted to write: cut anywhere, the log opens, and the next poll completes it.
+/// What a killed follower leaves is the beginning of what it wanted to write: cut anywhere, the log
+/// opens, and the next poll completes it.
 #[tokio::test]
 async fn a_log_that_ends_anywhere_in_its_last_batch_is_completed() {
     let desk = Desk::new().await;
@@ -48,16 +65,26 @@ async fn a_log_that_ends_anywhere_in_its_last_batch_is_completed() {
     desk.show(&[5, 4, 3, 2, 1].map(Entry::of));
     desk.poll(&mut desk.follower()).await;
     let whole = std::fs::read(segment(&desk.home_path())).unwrap();
-    for length in (before..whole.len()).step_by(61).chain([whole.len() - 1, whole.len()]) {
+    for length in (before..whole.len())
+        .step_by(61)
+        .chain([whole.len() - 1, whole.len()])
+    {
         std::fs::write(segment(&desk.home_path()), &whole[..length]).unwrap();
         let readable = desk.events().len();
-        assert!(readable == 2 || length == whole.len(), "{length}: what was not committed is not read: {readable} events");
+        assert!(
+            readable == 2 || length == whole.len(),
+            "{length}: what was not committed is not read: {readable} events"
+        );
         let mut follower = desk.follower();
         let kept = desk.events().len();
         assert!((2..=5).contains(&kept), "{length}: {kept}");
         assert_eq!(follower.last_seq() as usize, kept, "{length}");
         desk.poll(&mut follower).await;
-        let order: Vec<String> = desk.assert_once(1..=5).into_iter().map(|event| event.accession_number).collect();
+        let order: Vec<String> = desk
+            .assert_once(1..=5)
+            .into_iter()
+            .map(|event| event.accession_number)
+            .collect();
         assert_eq!(order, [1, 2, 3, 4, 5].map(accession), "{length}");
     }
 }
@@ -69,13 +96,25 @@ async fn a_log_that_is_damaged_before_its_last_commit_is_not_taken_for_torn() {
     desk.poll(&mut desk.follower()).await;
     let path = segment(&desk.home_path());
     let text = std::fs::read_to_string(&path).unwrap();
-    for damaged in
-        [text.replacen("\"seq\":1", "\"seq\":7", 1), text.replacen("\"seq\":2", "\"seq\" 2", 1), text.replacen("format_version\":1", "format_version\":9", 1)]
-    {
+    for damaged in [
+        text.replacen("\"seq\":1", "\"seq\":7", 1),
+        text.replacen("\"seq\":2", "\"seq\" 2", 1),
+        text.replacen("format_version\":1", "format_version\":9", 1),
+    ] {
         assert_ne!(damaged, text);
         std::fs::write(&path, &damaged).unwrap();
-        let error = pubdata_run::follow::Follower::open(desk.settings()).err().unwrap();
-        assert_eq!(error.kind(), pubdata_core::error::ErrorKind::Store, "{error}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged, "nothing is cut");
+        let error = pubdata_run::follow::Follower::open(desk.settings())
+            .err()
+            .unwrap();
+        assert_eq!(
+            error.kind(),
+            pubdata_core::error::ErrorKind::Store,
+            "{error}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            damaged,
+            "nothing is cut"
+        );
     }
 }

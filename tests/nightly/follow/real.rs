@@ -10,31 +10,48 @@ use serde_json::Value;
 use super::desk::Desk;
 use pubdata_testing::{instant_waits, project, shared_data};
 
-/// Reads the captured feeds with other people's readers of XML: filings with their form, filing date and parties.
+/// Reads the captured feeds with other people's readers of XML: filings with their form, filing
+/// date and parties.
 fn read_elsewhere(file: &Path, master: Option<&Path>) -> Option<BTreeMap<String, Value>> {
-    let output = Command::new("python3").arg(project("tests/nightly/follow/read_feed.py")).arg(file).args(master).output();
+    let output = Command::new("python3")
+        .arg(project("tests/nightly/follow/read_feed.py"))
+        .arg(file)
+        .args(master)
+        .output();
     let Ok(output) = output else {
         eprintln!("skipped: there is no python3");
         return None;
     };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
 #[tokio::test]
 async fn captured_feeds_are_read_as_other_readers_read_them() {
-    let Some(folder) = shared_data("general/feeds") else { return };
+    let Some(folder) = shared_data("general/feeds") else {
+        return;
+    };
     let desk = Desk::new().await;
     let mirror = tempfile::tempdir().unwrap();
     let edgar = mirror.path().join("www.sec.gov");
     std::fs::create_dir_all(edgar.join("cgi-bin")).unwrap();
     std::fs::create_dir_all(edgar.join("Archives/edgar")).unwrap();
-    let current = "cgi-bin/browse-edgar@action=getcurrent&type=&owner=include&start=0&count=100&output=atom";
-    let files = [("getcurrent_2024-03-17.atom", current), ("usgaap.rss.2025-01-24.xml", "Archives/edgar/usgaap.rss.xml")];
+    let current =
+        "cgi-bin/browse-edgar@action=getcurrent&type=&owner=include&start=0&count=100&output=atom";
+    let files = [
+        ("getcurrent_2024-03-17.atom", current),
+        ("usgaap.rss.2025-01-24.xml", "Archives/edgar/usgaap.rss.xml"),
+    ];
     let mut expected: BTreeMap<String, Value> = BTreeMap::new();
     for (name, target) in files {
         std::fs::copy(folder.join(name), edgar.join(target)).unwrap();
-        let Some(read) = read_elsewhere(&folder.join(name), None) else { return };
+        let Some(read) = read_elsewhere(&folder.join(name), None) else {
+            return;
+        };
         expected.extend(read);
     }
     let mut days = Vec::new();
@@ -42,12 +59,25 @@ async fn captured_feeds_are_read_as_other_readers_read_them() {
     if let Some(index) = shared_data("sec/feeds/company.20230703.idx") {
         let indexes = edgar.join("Archives/edgar/daily-index/2023/QTR3");
         std::fs::create_dir_all(&indexes).unwrap();
-        expected.extend(read_elsewhere(&index, Some(&indexes.join("master.20230703.idx"))).unwrap());
+        expected
+            .extend(read_elsewhere(&index, Some(&indexes.join("master.20230703.idx"))).unwrap());
         days.push("2023-07-03".parse().unwrap());
     }
-    let fetch = FetchSettings { mirrors: vec![mirror.path().display().to_string()], ..instant_waits() };
-    let report = once(FollowSettings { fetch, days, ..desk.settings() }).await.unwrap();
-    assert_eq!(report.polls.iter().map(|poll| poll.findings).sum::<usize>(), 0);
+    let fetch = FetchSettings {
+        mirrors: vec![mirror.path().display().to_string()],
+        ..instant_waits()
+    };
+    let report = once(FollowSettings {
+        fetch,
+        days,
+        ..desk.settings()
+    })
+    .await
+    .unwrap();
+    assert_eq!(
+        report.polls.iter().map(|poll| poll.findings).sum::<usize>(),
+        0
+    );
     let events = desk.events();
     assert!(events.iter().all(|event| event.event == EventKind::Filing));
     let found: BTreeMap<String, Value> = events

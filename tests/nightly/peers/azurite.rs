@@ -1,4 +1,5 @@
-//! Azurite, Microsoft's emulator of Azure Blob Storage, which keeps its conditions: a store that publishing can rely on, and placed work.
+//! Azurite, Microsoft's emulator of Azure Blob Storage, which keeps its conditions: a store that
+//! publishing can rely on, and placed work.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -7,9 +8,11 @@ use std::time::Duration;
 use super::moto::two_nights;
 use pubdata_testing::project;
 
-/// Account and key that every Azurite has. Source: "Use the Azurite emulator for local Azure Storage development", learn.microsoft.com.
+/// Account and key that every Azurite has. Source: "Use the Azurite emulator for local Azure
+/// Storage development", learn.microsoft.com.
 const ACCOUNT: &str = "devstoreaccount1";
-const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 /// A server with one container, which keeps nothing; it ends with the test.
 struct Azurite {
@@ -20,26 +23,66 @@ struct Azurite {
 impl Azurite {
     /// None, having said why, when there is no Azurite.
     fn start() -> Option<Self> {
-        let Some(program) = std::env::var_os("PUBDATA_TEST_AZURITE").filter(|path| !path.is_empty()) else {
-            eprintln!("skipped: PUBDATA_TEST_AZURITE does not name azurite-blob (.ci/azurite/package.json)");
+        let Some(program) =
+            std::env::var_os("PUBDATA_TEST_AZURITE").filter(|path| !path.is_empty())
+        else {
+            eprintln!(
+                "skipped: PUBDATA_TEST_AZURITE does not name azurite-blob (.ci/azurite/package.json)"
+            );
             return None;
         };
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let mut command = Command::new(program);
-        command.args(["--blobHost", "127.0.0.1", "--blobPort", &port.to_string(), "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry"]);
-        let azurite = Self { server: command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap(), port };
+        command.args([
+            "--blobHost",
+            "127.0.0.1",
+            "--blobPort",
+            &port.to_string(),
+            "--inMemoryPersistence",
+            "--skipApiVersionCheck",
+            "--disableTelemetry",
+        ]);
+        let azurite = Self {
+            server: command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+            port,
+        };
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             std::thread::park_timeout(Duration::from_millis(100));
         }
-        let made = Command::new("python3").arg(project("tests/peers/azurite_container.py")).args([&port.to_string(), ACCOUNT, KEY]).output().unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let made = Command::new("python3")
+            .arg(project("tests/peers/azurite_container.py"))
+            .args([&port.to_string(), ACCOUNT, KEY])
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
         Some(azurite)
     }
 
     fn environment(&self) -> Vec<(String, String)> {
         let endpoint = format!("http://127.0.0.1:{}/{ACCOUNT}", self.port);
-        let fixed = [("AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT), ("AZURE_STORAGE_ACCOUNT_KEY", KEY), ("AZURE_ALLOW_HTTP", "true"), ("NO_PROXY", "127.0.0.1")];
-        fixed.into_iter().chain([("AZURE_STORAGE_ENDPOINT", endpoint.as_str())]).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let fixed = [
+            ("AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT),
+            ("AZURE_STORAGE_ACCOUNT_KEY", KEY),
+            ("AZURE_ALLOW_HTTP", "true"),
+            ("NO_PROXY", "127.0.0.1"),
+        ];
+        fixed
+            .into_iter()
+            .chain([("AZURE_STORAGE_ENDPOINT", endpoint.as_str())])
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 }
 
@@ -52,6 +95,8 @@ impl Drop for Azurite {
 
 #[test]
 fn a_store_of_azure_is_one_to_rely_on_and_two_nights_of_placed_work_are_those_of_run() {
-    let Some(azurite) = Azurite::start() else { return };
+    let Some(azurite) = Azurite::start() else {
+        return;
+    };
     two_nights("az://container/some/prefix", azurite.environment());
 }

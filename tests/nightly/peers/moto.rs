@@ -1,4 +1,5 @@
-//! Moto's S3, which keeps the conditions of the real one: a store that publishing can rely on, placed work, and two publishers at once.
+//! Moto's S3, which keeps the conditions of the real one: a store that publishing can rely on,
+//! placed work, and two publishers at once.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -17,14 +18,24 @@ struct Moto {
 impl Moto {
     /// None, having said why, when there is no moto.
     fn start() -> Option<Self> {
-        let Some(python) = std::env::var_os("PUBDATA_TEST_MOTO").filter(|path| !path.is_empty()) else {
-            eprintln!("skipped: PUBDATA_TEST_MOTO does not name a Python with moto (.ci/store-requirements.txt)");
+        let Some(python) = std::env::var_os("PUBDATA_TEST_MOTO").filter(|path| !path.is_empty())
+        else {
+            eprintln!(
+                "skipped: PUBDATA_TEST_MOTO does not name a Python with moto (.ci/store-requirements.txt)"
+            );
             return None;
         };
         let mut command = Command::new(python);
-        let mut server = command.arg(script("serve_moto.py")).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut server = command
+            .arg(script("serve_moto.py"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut said = String::new();
-        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+        BufReader::new(server.stdout.as_mut().unwrap())
+            .read_line(&mut said)
+            .unwrap();
         let port = said.trim().parse().expect("moto says its port");
         let moto = Self { server, port };
         let mut asked = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -38,9 +49,18 @@ impl Moto {
 
     fn environment(&self) -> Vec<(String, String)> {
         let endpoint = format!("http://127.0.0.1:{}", self.port);
-        let fixed = [("AWS_ALLOW_HTTP", "true"), ("AWS_REGION", "us-east-1"), ("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
-        let all = fixed.into_iter().chain([("NO_PROXY", "127.0.0.1"), ("AWS_ENDPOINT", endpoint.as_str())]);
-        all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let fixed = [
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "id"),
+            ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ];
+        let all = fixed.into_iter().chain([
+            ("NO_PROXY", "127.0.0.1"),
+            ("AWS_ENDPOINT", endpoint.as_str()),
+        ]);
+        all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 }
 
@@ -57,16 +77,27 @@ fn a_store_of_s3_is_one_to_rely_on_and_two_nights_of_placed_work_are_those_of_ru
     two_nights("s3://bucket/some/prefix", moto.environment());
 }
 
-/// Checks a store, has two nights placed on it, the second committed by two at once, and compares them with those of one machine.
+/// Checks a store, has two nights placed on it, the second committed by two at once, and compares
+/// them with those of one machine.
 pub fn two_nights(store: &str, environment: Vec<(String, String)>) {
     let place = Place::new();
-    let machines = Machines { store: store.to_owned(), environment, ..Machines::new(&place) };
-    let checked = machines.ask("driver", &["check", "--store", &machines.store]).expect(0).json();
+    let machines = Machines {
+        store: store.to_owned(),
+        environment,
+        ..Machines::new(&place)
+    };
+    let checked = machines
+        .ask("driver", &["check", "--store", &machines.store])
+        .expect(0)
+        .json();
     assert_eq!(checked["store"], machines.store.as_str());
     let expected = of_run(2);
     let first = machines.plan();
     machines.work("executor", &first);
-    assert_eq!(machines.commit("driver", &first).expect(0).release_id(), expected[0]);
+    assert_eq!(
+        machines.commit("driver", &first).expect(0).release_id(),
+        expected[0]
+    );
 
     second_night(&place);
     let next = machines.plan();
@@ -76,30 +107,103 @@ pub fn two_nights(store: &str, environment: Vec<(String, String)>) {
             let (machines, next) = (&machines, &next);
             scope.spawn(move || machines.commit(machine, next))
         };
-        [commit("driver"), commit("other")].map(|commit| commit.join().unwrap().expect(0)).map(|answer| (0, answer.release_id())).into()
+        [commit("driver"), commit("other")]
+            .map(|commit| commit.join().unwrap().expect(0))
+            .map(|answer| (0, answer.release_id()))
+            .into()
     });
-    assert!(outcomes.iter().all(|(_, release_id)| *release_id == expected[1]), "{outcomes:?}");
-    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+    assert!(
+        outcomes
+            .iter()
+            .all(|(_, release_id)| *release_id == expected[1]),
+        "{outcomes:?}"
+    );
+    machines
+        .ask(
+            "driver",
+            &["verify", "--rebuild", "--store", &machines.store],
+        )
+        .expect(0);
 
     // Two homes seal with one key at once, a third proves.
     let key = place.root().join("signing.key");
     let key = key.to_str().unwrap();
-    let verifier = machines.ask("driver", &["keys", "signing", "--name", "data.example.org/2026", "--output", key]).expect(0).json()["key"].take();
-    let seal = |machine: &'static str| machines.ask(machine, &["seal", "--signing-key", key, "--store", &machines.store]);
+    let verifier = machines
+        .ask(
+            "driver",
+            &[
+                "keys",
+                "signing",
+                "--name",
+                "data.example.org/2026",
+                "--output",
+                key,
+            ],
+        )
+        .expect(0)
+        .json()["key"]
+        .take();
+    let seal = |machine: &'static str| {
+        machines.ask(
+            machine,
+            &["seal", "--signing-key", key, "--store", &machines.store],
+        )
+    };
     std::thread::scope(|scope| {
         let seal = &seal;
-        let both = [scope.spawn(move || seal("driver")), scope.spawn(move || seal("other"))];
+        let both = [
+            scope.spawn(move || seal("driver")),
+            scope.spawn(move || seal("other")),
+        ];
         for sealed in both {
-            assert_eq!(sealed.join().unwrap().expect(0).json()["size"], 2, "both releases, each once");
+            assert_eq!(
+                sealed.join().unwrap().expect(0).json()["size"],
+                2,
+                "both releases, each once"
+            );
         }
     });
-    let shown = machines.ask("reader", &["releases", "show", "--store", &machines.store]).expect(0).json();
-    let mut parts = shown["manifest"]["datasets"].as_object().unwrap().values().flat_map(|dataset| dataset["parts"].as_array().unwrap());
-    let record_id = parts.find_map(|part| part["key_range"][0].as_str()).unwrap();
+    let shown = machines
+        .ask("reader", &["releases", "show", "--store", &machines.store])
+        .expect(0)
+        .json();
+    let mut parts = shown["manifest"]["datasets"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|dataset| dataset["parts"].as_array().unwrap());
+    let record_id = parts
+        .find_map(|part| part["key_range"][0].as_str())
+        .unwrap();
     let receipt = place.root().join("receipt.json");
-    for (id, is_present) in [(record_id.to_owned(), true), (format!("{record_id}:none"), false)] {
-        std::fs::write(&receipt, machines.ask("reader", &["receipt", &id, "--store", &machines.store]).expect(0).stdout).unwrap();
-        let said = machines.ask("reader", &["verify-receipt", receipt.to_str().unwrap(), "--key", verifier.as_str().unwrap()]).expect(0).json();
-        assert_eq!((&said["is_valid"], &said["proves"]["is_present"]), (&true.into(), &is_present.into()), "{said}");
+    for (id, is_present) in [
+        (record_id.to_owned(), true),
+        (format!("{record_id}:none"), false),
+    ] {
+        std::fs::write(
+            &receipt,
+            machines
+                .ask("reader", &["receipt", &id, "--store", &machines.store])
+                .expect(0)
+                .stdout,
+        )
+        .unwrap();
+        let said = machines
+            .ask(
+                "reader",
+                &[
+                    "verify-receipt",
+                    receipt.to_str().unwrap(),
+                    "--key",
+                    verifier.as_str().unwrap(),
+                ],
+            )
+            .expect(0)
+            .json();
+        assert_eq!(
+            (&said["is_valid"], &said["proves"]["is_present"]),
+            (&true.into(), &is_present.into()),
+            "{said}"
+        );
     }
 }

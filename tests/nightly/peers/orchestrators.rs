@@ -1,5 +1,6 @@
-//! The DAGs and assets of `integrations/` imported and run by the real Airflow and Dagster, night after night, with the real program: each exit code
-//! becomes the state that it means. And events of lineage as OpenLineage's own classes take them.
+//! The DAGs and assets of `integrations/` imported and run by the real Airflow and Dagster, night
+//! after night, with the real program: each exit code becomes the state that it means. And events
+//! of lineage as OpenLineage's own classes take them.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +19,13 @@ const VARIABLE: &str = "PUBDATA_TEST_ORCHESTRATORS";
 fn place(pipelines: &[&str]) -> Place {
     let place = Place::new();
     std::fs::create_dir_all(place.home()).unwrap();
-    set(&place, &format!("pipelines = {pipelines:?}\n[run]\nmirror = [{:?}]\n[plan]\nmirror = [{0:?}]\n", place.mirror()));
+    set(
+        &place,
+        &format!(
+            "pipelines = {pipelines:?}\n[run]\nmirror = [{:?}]\n[plan]\nmirror = [{0:?}]\n",
+            place.mirror()
+        ),
+    );
     place
 }
 
@@ -37,19 +44,54 @@ impl Nights {
     fn start(python: &Path, place: &Place, arguments: &[&str]) -> Self {
         let mut command = Command::new(python);
         let program = Path::new(env!("CARGO_BIN_EXE_pubdata"));
-        let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
-        command.args(arguments).env("PATH", path).env("PUBDATA_HOME", place.home()).env("PUBDATA_RETRY_SECONDS", "0");
-        command.env("AIRFLOW_HOME", place.root().join("airflow")).env("DAGSTER_HOME", place.root()).env("DAGSTER_DISABLE_TELEMETRY", "1");
-        for (name, value) in [("LOAD_EXAMPLES", "False"), ("DAGS_FOLDER", project("integrations/airflow").to_str().unwrap())] {
+        let path = format!(
+            "{}:{}",
+            program.parent().unwrap().display(),
+            std::env::var("PATH").unwrap()
+        );
+        command
+            .args(arguments)
+            .env("PATH", path)
+            .env("PUBDATA_HOME", place.home())
+            .env("PUBDATA_RETRY_SECONDS", "0");
+        command
+            .env("AIRFLOW_HOME", place.root().join("airflow"))
+            .env("DAGSTER_HOME", place.root())
+            .env("DAGSTER_DISABLE_TELEMETRY", "1");
+        for (name, value) in [
+            ("LOAD_EXAMPLES", "False"),
+            (
+                "DAGS_FOLDER",
+                project("integrations/airflow").to_str().unwrap(),
+            ),
+        ] {
             command.env(format!("AIRFLOW__CORE__{name}"), value);
         }
-        for name in ["PUBDATA_STORE", "PUBDATA_PROGRAM", "PUBDATA_CHANNEL", "PUBDATA_OPENLINEAGE_URL"] {
+        for name in [
+            "PUBDATA_STORE",
+            "PUBDATA_PROGRAM",
+            "PUBDATA_CHANNEL",
+            "PUBDATA_OPENLINEAGE_URL",
+        ] {
             command.env_remove(name);
         }
         let errors = std::fs::File::create(place.root().join("errors")).unwrap();
-        let mut child = command.current_dir(place.root()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output }
+        let mut child = command
+            .current_dir(place.root())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        let (input, output) = (
+            child.stdin.take().unwrap(),
+            BufReader::new(child.stdout.take().unwrap()),
+        );
+        Self {
+            child,
+            input,
+            output,
+        }
     }
 
     fn night(&mut self, place: &Place) -> Value {
@@ -63,7 +105,11 @@ impl Nights {
         loop {
             let mut line = String::new();
             let read = self.output.read_line(&mut line).unwrap();
-            assert!(read > 0, "it ended:\n{logged}\n{}", std::fs::read_to_string(place.root().join("errors")).unwrap());
+            assert!(
+                read > 0,
+                "it ended:\n{logged}\n{}",
+                std::fs::read_to_string(place.root().join("errors")).unwrap()
+            );
             if let Some(told) = line.strip_prefix("TOLD ") {
                 return serde_json::from_str(told).unwrap();
             }
@@ -87,7 +133,10 @@ const AFTER_THE_ARCHIVES: &str = "30 4 * * *";
 
 /// The file that a list of permits is.
 fn list(place: &Place) -> PathBuf {
-    files_below(&place.mirror()).into_iter().find(|file| file.to_str().unwrap().contains("data.nola.gov")).unwrap()
+    files_below(&place.mirror())
+        .into_iter()
+        .find(|file| file.to_str().unwrap().contains("data.nola.gov"))
+        .unwrap()
 }
 
 /// What one of the nights is about. Each begins with everything as it should be.
@@ -121,29 +170,50 @@ const NIGHTS: [(Night, i32); 9] = [
 /// Does one of the nights.
 fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
     let file = list(place);
-    let (whole, settings) = (std::fs::read(&file).unwrap(), std::fs::read(place.home().join("pubdata.toml")).unwrap());
+    let (whole, settings) = (
+        std::fs::read(&file).unwrap(),
+        std::fs::read(place.home().join("pubdata.toml")).unwrap(),
+    );
     let text = String::from_utf8(whole.clone()).unwrap();
     let (header, rows) = text.split_once('\n').unwrap();
     let mut lock = None;
     match night {
         Night::First | Night::Unchanged => {}
         Night::NewColumn => {
-            let rows: String = rows.lines().map(|row| format!("{},\n", row.trim_end())).collect();
+            let rows: String = rows
+                .lines()
+                .map(|row| format!("{},\n", row.trim_end()))
+                .collect();
             std::fs::write(&file, format!("{},brandnew\n{rows}", header.trim_end())).unwrap();
         }
         Night::ByHand => {
-            place.edit_member("2025_Gaz_counties_national.zip", |text| text.replacen("|34.460915|", "|34.460916|", 1));
-            let run = Command::new(env!("CARGO_BIN_EXE_pubdata")).arg("run").env("PUBDATA_HOME", place.home()).output().unwrap();
+            place.edit_member("2025_Gaz_counties_national.zip", |text| {
+                text.replacen("|34.460915|", "|34.460916|", 1)
+            });
+            let run = Command::new(env!("CARGO_BIN_EXE_pubdata"))
+                .arg("run")
+                .env("PUBDATA_HOME", place.home())
+                .output()
+                .unwrap();
             assert!(run.status.success(), "{run:?}");
         }
         Night::BlockedBesideNews => {
             std::fs::write(&file, text.replacen("issuedate", "dateofissue", 1)).unwrap();
             // The inner point of 00601.
-            place.edit_member("2025_Gaz_zcta_national.zip", |text| text.replacen("|18.180555|", "|18.180556|", 1));
+            place.edit_member("2025_Gaz_zcta_national.zip", |text| {
+                text.replacen("|18.180555|", "|18.180556|", 1)
+            });
         }
         Night::Missing => std::fs::remove_file(&file).unwrap(),
         Night::WrongSetting => set(place, "no_such_setting = 1\n"),
-        Night::Locked => lock = Some(pubdata_store::Home::open(&place.home()).unwrap().lock().unwrap()),
+        Night::Locked => {
+            lock = Some(
+                pubdata_store::Home::open(&place.home())
+                    .unwrap()
+                    .lock()
+                    .unwrap(),
+            )
+        }
         Night::UnreadableChannel => {
             let newest = files_below(&place.home().join("channels")).pop().unwrap();
             std::fs::write(newest, "{").unwrap();
@@ -159,18 +229,42 @@ fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
 /// Exit codes of the last runs, the last one last, as the ledger has them.
 fn exit_codes(place: &Place) -> Vec<i64> {
     let text = std::fs::read_to_string(place.home().join("ledger.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["exit_code"].as_i64().unwrap()).collect()
+    text.lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["exit_code"]
+                .as_i64()
+                .unwrap()
+        })
+        .collect()
 }
 
 #[test]
 fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
-    let Some(python) = python_of(VARIABLE, &["openlineage.client", "pendulum"]) else { return };
+    let Some(python) = python_of(VARIABLE, &["openlineage.client", "pendulum"]) else {
+        return;
+    };
     let place = place(&[PERMITS, AREAS]);
     let program = script("airflow_nights.py");
-    let mut nights = Nights::start(&python, &place, &[program.to_str().unwrap(), project("integrations/airflow").to_str().unwrap(), "pubdata_nightly"]);
+    let mut nights = Nights::start(
+        &python,
+        &place,
+        &[
+            program.to_str().unwrap(),
+            project("integrations/airflow").to_str().unwrap(),
+            "pubdata_nightly",
+        ],
+    );
     let schedule = format!("{AFTER_THE_ARCHIVES} America/New_York");
-    assert_eq!(nights.told(&place), json!({"import_errors": {}, "dags": {"pubdata_night": schedule, "pubdata_nightly": schedule}}));
-    let state = |told: &Value, task: &str| (told["tasks"][task][0][0].as_str().unwrap().to_owned(), told["tasks"][task][0][1].as_i64().unwrap());
+    assert_eq!(
+        nights.told(&place),
+        json!({"import_errors": {}, "dags": {"pubdata_night": schedule, "pubdata_nightly": schedule}})
+    );
+    let state = |told: &Value, task: &str| {
+        (
+            told["tasks"][task][0][0].as_str().unwrap().to_owned(),
+            told["tasks"][task][0][1].as_i64().unwrap(),
+        )
+    };
     for (night, code) in NIGHTS {
         let before = exit_codes_or_none(&place);
         let told = of(night, &place, &mut nights);
@@ -180,29 +274,70 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
             20 | 40 => ("failed", "failed", 1),
             _ => ("failed", "failed", 3),
         };
-        assert_eq!((told["state"].as_str().unwrap(), run.as_str(), tries), expected, "{night:?}: {told:#}");
+        assert_eq!(
+            (told["state"].as_str().unwrap(), run.as_str(), tries),
+            expected,
+            "{night:?}: {told:#}"
+        );
         let events = told["events"].as_array().unwrap();
-        let named: BTreeSet<&str> = events.iter().map(|event| event[0].as_str().unwrap()).collect();
+        let named: BTreeSet<&str> = events
+            .iter()
+            .map(|event| event[0].as_str().unwrap())
+            .collect();
         let expected: &[&str] = match night {
-            Night::First => &["geo.county", "geo.geography", "permit.contact", "permit.permit"],
+            Night::First => &[
+                "geo.county",
+                "geo.geography",
+                "permit.contact",
+                "permit.permit",
+            ],
             Night::ByHand => &["geo.county"],
             // The list is another file, of the same records.
             Night::BlockedBesideNews => &["geo.geography"],
             _ => &[],
         };
-        let expected: BTreeSet<String> = expected.iter().map(|dataset_id| format!("pubdata://nightly/{dataset_id}")).collect();
+        let expected: BTreeSet<String> = expected
+            .iter()
+            .map(|dataset_id| format!("pubdata://nightly/{dataset_id}"))
+            .collect();
         if !matches!(night, Night::NewColumn) {
-            assert_eq!(named, expected.iter().map(String::as_str).collect(), "{night:?}: {told:#}");
+            assert_eq!(
+                named,
+                expected.iter().map(String::as_str).collect(),
+                "{night:?}: {told:#}"
+            );
         }
         for event in events {
             let dataset_id = event[0].as_str().unwrap().rsplit('/').next().unwrap();
-            assert_eq!((&event[1]["release_id"], &event[1]["rows"]), (&json!(place.current()), &json!(place.rows(dataset_id).len())), "{event:#}");
+            assert_eq!(
+                (&event[1]["release_id"], &event[1]["rows"]),
+                (
+                    &json!(place.current()),
+                    &json!(place.rows(dataset_id).len())
+                ),
+                "{event:#}"
+            );
         }
         let added = &exit_codes_or_none(&place)[before.len()..];
-        // A wrong setting and a channel that cannot be read are not taken for a home without a release.
-        assert_eq!(state(&told, "publish").0, if matches!(code, 40 | 60) { "failed" } else { "success" }, "{night:?}: {told:#}");
-        if !matches!(night, Night::WrongSetting | Night::Locked | Night::UnreadableChannel) {
-            assert!(!added.is_empty() && added.iter().all(|added| *added == i64::from(code)), "{night:?}: {added:?}");
+        // A wrong setting and a channel that cannot be read are not taken for a home without a
+        // release.
+        assert_eq!(
+            state(&told, "publish").0,
+            if matches!(code, 40 | 60) {
+                "failed"
+            } else {
+                "success"
+            },
+            "{night:?}: {told:#}"
+        );
+        if !matches!(
+            night,
+            Night::WrongSetting | Night::Locked | Night::UnreadableChannel
+        ) {
+            assert!(
+                !added.is_empty() && added.iter().all(|added| *added == i64::from(code)),
+                "{night:?}: {added:?}"
+            );
         }
         if matches!(night, Night::Missing) {
             assert_eq!(added.len(), 3, "the program was started for each try");
@@ -211,46 +346,96 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
 }
 
 fn exit_codes_or_none(place: &Place) -> Vec<i64> {
-    if place.home().join("ledger.jsonl").exists() { exit_codes(place) } else { Vec::new() }
+    if place.home().join("ledger.jsonl").exists() {
+        exit_codes(place)
+    } else {
+        Vec::new()
+    }
 }
 
 #[test]
 fn airflow_places_the_work_of_a_night() {
-    let Some(python) = python_of(VARIABLE, &["openlineage.client", "pendulum"]) else { return };
+    let Some(python) = python_of(VARIABLE, &["openlineage.client", "pendulum"]) else {
+        return;
+    };
     let place = place(&["permit.nola", "license.tx_tdlr"]);
-    let store = format!("store = {:?}\n", format!("file://{}", place.root().join("store").display()));
+    let store = format!(
+        "store = {:?}\n",
+        format!("file://{}", place.root().join("store").display())
+    );
     let settings = std::fs::read_to_string(place.home().join("pubdata.toml")).unwrap();
     set(&place, &format!("{store}{settings}"));
     let program = script("airflow_nights.py");
     let folder = project("integrations/airflow");
-    let mut nights = Nights::start(&python, &place, &[program.to_str().unwrap(), folder.to_str().unwrap(), "pubdata_night", r#"{"SHARES": 2}"#]);
+    let mut nights = Nights::start(
+        &python,
+        &place,
+        &[
+            program.to_str().unwrap(),
+            folder.to_str().unwrap(),
+            "pubdata_night",
+            r#"{"SHARES": 2}"#,
+        ],
+    );
     nights.told(&place);
     let told = nights.night(&place);
     assert_eq!(told["state"], "success", "{told:#}");
-    let whole = Place::new().run(&["permit.nola", "license.tx_tdlr"]).expect(0).release_id();
+    let whole = Place::new()
+        .run(&["permit.nola", "license.tx_tdlr"])
+        .expect(0)
+        .release_id();
     assert_eq!(told["left"]["commit.return_value"], json!(whole));
-    let counts = ["plan", "split", "build", "commit"].map(|task| told["tasks"][task].as_array().unwrap().len());
+    let counts = ["plan", "split", "build", "commit"]
+        .map(|task| told["tasks"][task].as_array().unwrap().len());
     assert_eq!(counts, [1, 2, 2, 1], "{told:#}");
-    let released = std::fs::read_dir(place.root().join("store/releases")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let released = std::fs::read_dir(place.root().join("store/releases"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(released.collect::<Vec<_>>(), std::slice::from_ref(&whole));
-    // Another try of a commit that has published ends alike: it is not made, and the release is told.
+    // Another try of a commit that has published ends alike: it is not made, and the release is
+    // told.
     std::fs::remove_file(list(&place)).unwrap();
     let told = nights.night(&place);
-    assert_eq!((&told["state"], &told["tasks"]["commit"]), (&json!("failed"), &json!([["failed", 1]])), "{told:#}");
-    assert_eq!(told["left"]["commit.release_id"], json!(whole), "what was there stays");
+    assert_eq!(
+        (&told["state"], &told["tasks"]["commit"]),
+        (&json!("failed"), &json!([["failed", 1]])),
+        "{told:#}"
+    );
+    assert_eq!(
+        told["left"]["commit.release_id"],
+        json!(whole),
+        "what was there stays"
+    );
 }
 
 #[test]
 fn dagster_materializes_the_datasets_that_are_others_than_before() {
-    let Some(python) = python_of(VARIABLE, &["dagster"]) else { return };
+    let Some(python) = python_of(VARIABLE, &["dagster"]) else {
+        return;
+    };
     let place = place(&[PERMITS, AREAS]);
     let program = script("dagster_nights.py");
-    let mut nights = Nights::start(&python, &place, &[program.to_str().unwrap(), project("integrations/dagster/pubdata_assets.py").to_str().unwrap()]);
+    let mut nights = Nights::start(
+        &python,
+        &place,
+        &[
+            program.to_str().unwrap(),
+            project("integrations/dagster/pubdata_assets.py")
+                .to_str()
+                .unwrap(),
+        ],
+    );
     for (night, code) in NIGHTS {
         let told = of(night, &place, &mut nights);
         // Definitions that cannot be asked for are not loaded.
         if matches!(code, 40 | 60) {
-            assert!(told["not_loaded"].as_str().unwrap().contains(&format!("exit code {code}")), "{told:#}");
+            assert!(
+                told["not_loaded"]
+                    .as_str()
+                    .unwrap()
+                    .contains(&format!("exit code {code}")),
+                "{told:#}"
+            );
             continue;
         }
         let steps: &[&str] = match code {
@@ -258,28 +443,53 @@ fn dagster_materializes_the_datasets_that_are_others_than_before() {
             20 => &["STEP_FAILURE"],
             _ => &["STEP_UP_FOR_RETRY", "STEP_UP_FOR_RETRY", "STEP_FAILURE"],
         };
-        assert_eq!((told["steps"].clone(), told["success"].as_bool().unwrap()), (json!(steps), matches!(code, 0 | 10)), "{night:?}: {told:#}");
-        let made: BTreeSet<&str> = told["made"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            (told["steps"].clone(), told["success"].as_bool().unwrap()),
+            (json!(steps), matches!(code, 0 | 10)),
+            "{night:?}: {told:#}"
+        );
+        let made: BTreeSet<&str> = told["made"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
         let expected: &[&str] = match night {
-            Night::First => &["geo/county", "geo/geography", "permit/contact", "permit/permit"],
+            Night::First => &[
+                "geo/county",
+                "geo/geography",
+                "permit/contact",
+                "permit/permit",
+            ],
             Night::ByHand => &["geo/county"],
             Night::BlockedBesideNews => &["geo/geography"],
             _ => &[],
         };
         if !matches!(night, Night::NewColumn) {
-            assert_eq!(made, expected.iter().copied().collect(), "{night:?}: {told:#}");
+            assert_eq!(
+                made,
+                expected.iter().copied().collect(),
+                "{night:?}: {told:#}"
+            );
         }
         for (asset, metadata) in told["made"].as_object().unwrap() {
             let rows = place.rows(&asset.replacen('/', ".", 1)).len();
-            assert_eq!((&metadata["release_id"], &metadata["dagster/row_count"]), (&json!(place.current()), &json!(rows)), "{asset}");
+            assert_eq!(
+                (&metadata["release_id"], &metadata["dagster/row_count"]),
+                (&json!(place.current()), &json!(rows)),
+                "{asset}"
+            );
         }
         let checks = match night {
             Night::NewColumn => json!([["permit/contact", "WARN"], ["permit/permit", "WARN"]]),
-            Night::BlockedBesideNews => json!([["permit/contact", "ERROR"], ["permit/permit", "ERROR"]]),
+            Night::BlockedBesideNews => {
+                json!([["permit/contact", "ERROR"], ["permit/permit", "ERROR"]])
+            }
             _ => continue,
         };
         assert_eq!(told["checks"], checks, "{night:?}: {told:#}");
-        // The Bureau's files are yearly, the list is daily: pipelines/census/gazetteer.toml, pipelines/permit/nola.toml.
+        // The Bureau's files are yearly, the list is daily: pipelines/census/gazetteer.toml,
+        // pipelines/permit/nola.toml.
         let freshness = &told["freshness"];
         let windows = |days: i64| {
             format!(
@@ -288,56 +498,142 @@ fn dagster_materializes_the_datasets_that_are_others_than_before() {
                 2 * days + 7
             )
         };
-        assert_eq!((&freshness["geo/county"], &freshness["permit/permit"]), (&json!(windows(366)), &json!(windows(1))));
-        assert_eq!(told["assets"], json!(["geo/county", "geo/geography", "permit/contact", "permit/permit"]));
-        assert_eq!(told["schedules"], json!([format!("pubdata_nightly {AFTER_THE_ARCHIVES} America/New_York STOPPED")]));
+        assert_eq!(
+            (&freshness["geo/county"], &freshness["permit/permit"]),
+            (&json!(windows(366)), &json!(windows(1)))
+        );
+        assert_eq!(
+            told["assets"],
+            json!([
+                "geo/county",
+                "geo/geography",
+                "permit/contact",
+                "permit/permit"
+            ])
+        );
+        assert_eq!(
+            told["schedules"],
+            json!([format!(
+                "pubdata_nightly {AFTER_THE_ARCHIVES} America/New_York STOPPED"
+            )])
+        );
     }
 }
 
 #[test]
 fn dagster_finds_a_dataset_not_renewed_that_has_never_come() {
-    let Some(python) = python_of(VARIABLE, &["dagster"]) else { return };
+    let Some(python) = python_of(VARIABLE, &["dagster"]) else {
+        return;
+    };
     let place = place(&[PERMITS, AREAS]);
     let file = list(&place);
     let text = std::fs::read(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     let program = script("dagster_nights.py");
-    let mut nights = Nights::start(&python, &place, &[program.to_str().unwrap(), project("integrations/dagster/pubdata_assets.py").to_str().unwrap()]);
+    let mut nights = Nights::start(
+        &python,
+        &place,
+        &[
+            program.to_str().unwrap(),
+            project("integrations/dagster/pubdata_assets.py")
+                .to_str()
+                .unwrap(),
+        ],
+    );
     let told = nights.night(&place);
-    let failed = |told: &Value| -> BTreeSet<String> { told["checks"].as_array().unwrap().iter().map(|check| check[0].as_str().unwrap().to_owned()).collect() };
-    assert_eq!(told["made"].as_object().unwrap().keys().collect::<Vec<_>>(), ["geo/county", "geo/geography"], "{told:#}");
-    assert!(failed(&told).contains("permit/permit") && !failed(&told).contains("geo/county"), "{told:#}");
-    // It comes while the definitions still are those of a release without it; told it is once they know it.
+    let failed = |told: &Value| -> BTreeSet<String> {
+        told["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|check| check[0].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        told["made"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["geo/county", "geo/geography"],
+        "{told:#}"
+    );
+    assert!(
+        failed(&told).contains("permit/permit") && !failed(&told).contains("geo/county"),
+        "{told:#}"
+    );
+    // It comes while the definitions still are those of a release without it; told it is once they
+    // know it.
     std::fs::write(&file, text).unwrap();
     let told = [nights.night(&place), nights.night(&place)];
-    let made = told.each_ref().map(|told| told["made"].as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(made, [vec![], vec!["permit/contact", "permit/permit"]], "{told:#?}");
-    assert_eq!(told.each_ref().map(failed), [BTreeSet::new(), BTreeSet::new()]);
+    let made = told.each_ref().map(|told| {
+        told["made"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(
+        made,
+        [vec![], vec!["permit/contact", "permit/permit"]],
+        "{told:#?}"
+    );
+    assert_eq!(
+        told.each_ref().map(failed),
+        [BTreeSet::new(), BTreeSet::new()]
+    );
 }
 
 #[test]
 fn events_of_lineage_are_what_its_own_classes_take() {
-    let Some(python) = python_of(VARIABLE, &["openlineage.client", "jsonschema", "rfc3339_validator", "rfc3986_validator"]) else { return };
+    let Some(python) = python_of(
+        VARIABLE,
+        &[
+            "openlineage.client",
+            "jsonschema",
+            "rfc3339_validator",
+            "rfc3986_validator",
+        ],
+    ) else {
+        return;
+    };
     let place = Place::new();
     // Everything built; nothing new; one blocked.
     place.run(&[]).expect(0);
     place.run(&[]).expect(0);
-    place.edit_member("2025_Gaz_zcta_national.zip", |text| text.replacen("ALAND_SQMI", "LAND_SQMI", 1));
+    place.edit_member("2025_Gaz_zcta_national.zip", |text| {
+        text.replacen("ALAND_SQMI", "LAND_SQMI", 1)
+    });
     place.run(&[AREAS]).expect(20);
-    let checked = |files: &[PathBuf]| Command::new(&python).arg(script("check_lineage.py")).args(files).output().unwrap();
+    let checked = |files: &[PathBuf]| {
+        Command::new(&python)
+            .arg(script("check_lineage.py"))
+            .args(files)
+            .output()
+            .unwrap()
+    };
     let said = checked(&files(&place));
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    assert!(
+        said.status.success(),
+        "{}",
+        String::from_utf8_lossy(&said.stderr)
+    );
     let counts: Value = serde_json::from_slice(&said.stdout).unwrap();
     let tasks = place.manifest()["tasks"].as_object().unwrap().len();
-    assert_eq!(counts, json!({"START": 2 * (tasks + 1) + 2, "COMPLETE": 2 * (tasks + 1) + 1, "FAIL": 1}));
+    assert_eq!(
+        counts,
+        json!({"START": 2 * (tasks + 1) + 2, "COMPLETE": 2 * (tasks + 1) + 1, "FAIL": 1})
+    );
     // What checks can say no.
     let text = std::fs::read_to_string(&files(&place)[0]).unwrap();
     let broken = place.root().join("broken.jsonl");
-    for (right, wrong) in
-        [("\"rowCount\":", "\"rows\":"), ("\"datasetVersion\":\"", "\"datasetVersion\":1,\"x\":\""), ("/1-2-0/SchemaDatasetFacet", "/9-9-9/SchemaDatasetFacet")]
-    {
+    for (right, wrong) in [
+        ("\"rowCount\":", "\"rows\":"),
+        ("\"datasetVersion\":\"", "\"datasetVersion\":1,\"x\":\""),
+        ("/1-2-0/SchemaDatasetFacet", "/9-9-9/SchemaDatasetFacet"),
+    ] {
         assert!(text.contains(right), "{right}");
         std::fs::write(&broken, text.replacen(right, wrong, 1)).unwrap();
-        assert!(!checked(std::slice::from_ref(&broken)).status.success(), "{wrong} was taken");
+        assert!(
+            !checked(std::slice::from_ref(&broken)).status.success(),
+            "{wrong} was taken"
+        );
     }
 }

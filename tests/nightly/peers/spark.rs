@@ -1,5 +1,6 @@
-//! The work of a night placed on Spark, as `integrations/spark` does it: two executors of a local cluster, and a standalone master with two workers,
-//! while executors and children are killed, a unit is slow, and the store fails. The release is the one that `run` makes.
+//! The work of a night placed on Spark, as `integrations/spark` does it: two executors of a local
+//! cluster, and a standalone master with two workers, while executors and children are killed, a
+//! unit is slow, and the store fails. The release is the one that `run` makes.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,11 @@ use pubdata_testing::{Answer, Place, answer, project};
 /// The interpreter that has Spark, where there is a Java for it.
 fn spark() -> Option<PathBuf> {
     let python = python(&["pyspark"])?;
-    if Command::new("java").arg("-version").output().is_ok_and(|output| output.status.success()) {
+    if Command::new("java")
+        .arg("-version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
         return Some(python);
     }
     eprintln!("skipped: there is no Java");
@@ -22,8 +27,9 @@ fn spark() -> Option<PathBuf> {
 
 const TASKS: [&str; 3] = ["permit.nola", "license.tx_tdlr", "sec.financials"];
 
-/// The program as executors see it: notes every try, and goes wrong as it is told to, each once. A child that is killed is tried again, an
-/// executor that is killed loses its task to the other, and beside a slow try another is begun.
+/// The program as executors see it: notes every try, and goes wrong as it is told to, each once. A
+/// child that is killed is tried again, an executor that is killed loses its task to the other, and
+/// beside a slow try another is begun.
 fn program(folder: &Path, faults: &str) -> PathBuf {
     let (path, told) = (folder.join("pubdata-with-faults"), folder.join("tries"));
     std::fs::create_dir_all(&told).unwrap();
@@ -64,8 +70,13 @@ const SLOW: &str = "        build-sec.financials-*) once slow && sleep 600 ;;\n"
 
 /// How often each batch was tried.
 fn tries(folder: &Path, name: &str) -> usize {
-    let of_batch = pubdata_testing::files_below(&folder.join("tries")).into_iter().filter(|path| path.to_string_lossy().contains(name));
-    of_batch.map(|path| std::fs::read_to_string(path).unwrap().lines().count()).max().unwrap_or(0)
+    let of_batch = pubdata_testing::files_below(&folder.join("tries"))
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains(name));
+    of_batch
+        .map(|path| std::fs::read_to_string(path).unwrap().lines().count())
+        .max()
+        .unwrap_or(0)
 }
 
 struct Night<'a> {
@@ -79,9 +90,21 @@ struct Night<'a> {
 
 impl Night<'_> {
     fn options(&self, command: &mut Command, program: &Path) -> Answer {
-        command.env("PYSPARK_PYTHON", self.python).envs(self.environment.iter().cloned()).env_remove("PUBDATA_HOME").env_remove("PUBDATA_STORE");
-        command.args(TASKS).args(["--store", &self.store, "--json", "--batch-bytes", "1"]).arg("--binary").arg(program);
-        command.arg("--home").arg(self.place.root().join("driver")).arg("--mirror").arg(self.place.mirror());
+        command
+            .env("PYSPARK_PYTHON", self.python)
+            .envs(self.environment.iter().cloned())
+            .env_remove("PUBDATA_HOME")
+            .env_remove("PUBDATA_STORE");
+        command
+            .args(TASKS)
+            .args(["--store", &self.store, "--json", "--batch-bytes", "1"])
+            .arg("--binary")
+            .arg(program);
+        command
+            .arg("--home")
+            .arg(self.place.root().join("driver"))
+            .arg("--mirror")
+            .arg(self.place.mirror());
         // Spark keeps what it works with where it was started.
         answer(command.current_dir(self.place.root()))
     }
@@ -89,8 +112,14 @@ impl Night<'_> {
     /// As a module, which leaves standard output to the report.
     fn as_a_module(&self, program: &Path) -> Answer {
         let mut command = Command::new(self.python);
-        let submit = format!("--master {} --conf spark.ui.enabled=false pyspark-shell", self.master);
-        command.args(["-m", "pubdata_spark"]).env("PYTHONPATH", project("integrations/spark")).env("PYSPARK_SUBMIT_ARGS", submit);
+        let submit = format!(
+            "--master {} --conf spark.ui.enabled=false pyspark-shell",
+            self.master
+        );
+        command
+            .args(["-m", "pubdata_spark"])
+            .env("PYTHONPATH", project("integrations/spark"))
+            .env("PYSPARK_SUBMIT_ARGS", submit);
         self.options(&mut command, program)
     }
 
@@ -107,7 +136,10 @@ impl Night<'_> {
 
     fn verified(&self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-        command.args(["verify", "--rebuild", "--store", &self.store, "--home"]).arg(self.place.root().join("driver")).envs(self.environment.iter().cloned());
+        command
+            .args(["verify", "--rebuild", "--store", &self.store, "--home"])
+            .arg(self.place.root().join("driver"))
+            .envs(self.environment.iter().cloned());
         answer(&mut command).expect(0);
     }
 }
@@ -133,11 +165,26 @@ fn on_a_local_cluster_whatever_dies_the_release_is_that_of_run() {
     let Some(python) = spark() else { return };
     let place = Place::new();
     let store = format!("file://{}", place.root().join("store").display());
-    let night = Night { python: &python, place: &place, master: "local-cluster[2,1,1024]".to_owned(), store, settings: Vec::new(), environment: Vec::new() };
-    let report = night.as_a_module(&program(place.root(), &format!("{CHILD}{EXECUTOR}"))).expect(0);
+    let night = Night {
+        python: &python,
+        place: &place,
+        master: "local-cluster[2,1,1024]".to_owned(),
+        store,
+        settings: Vec::new(),
+        environment: Vec::new(),
+    };
+    let report = night
+        .as_a_module(&program(place.root(), &format!("{CHILD}{EXECUTOR}")))
+        .expect(0);
     assert_eq!(report.release_id(), of_run());
-    for (fault, batch) in [("child", "split-license.tx_tdlr"), ("executor", "build-permit.nola")] {
-        assert!(place.root().join("tries").join(fault).exists(), "{fault} happened");
+    for (fault, batch) in [
+        ("child", "split-license.tx_tdlr"),
+        ("executor", "build-permit.nola"),
+    ] {
+        assert!(
+            place.root().join("tries").join(fault).exists(),
+            "{fault} happened"
+        );
         assert!(tries(place.root(), batch) > 1, "{batch} was tried again");
     }
     night.verified();
@@ -150,24 +197,62 @@ async fn on_a_standalone_master_and_a_store_that_fails_the_release_is_that_of_ru
     let environment = server.environment();
     let nights = tokio::task::spawn_blocking(move || {
         let place = Place::new();
-        let located = Command::new(&python).args(["-c", "import os, pyspark; print(os.path.dirname(pyspark.__file__))"]).output().unwrap();
-        let class = PathBuf::from(String::from_utf8(located.stdout).unwrap().trim()).join("bin/spark-class");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let located = Command::new(&python)
+            .args([
+                "-c",
+                "import os, pyspark; print(os.path.dirname(pyspark.__file__))",
+            ])
+            .output()
+            .unwrap();
+        let class = PathBuf::from(String::from_utf8(located.stdout).unwrap().trim())
+            .join("bin/spark-class");
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let master = format!("spark://127.0.0.1:{port}");
         let start = |arguments: &[&str]| {
             let mut command = Command::new(&class);
-            command.args(arguments).env("PYSPARK_PYTHON", &python).envs(environment.iter().cloned()).current_dir(place.root());
-            command.env("SPARK_WORKER_DIR", place.root().join("work")).env("SPARK_NO_DAEMONIZE", "1").stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .args(arguments)
+                .env("PYSPARK_PYTHON", &python)
+                .envs(environment.iter().cloned())
+                .current_dir(place.root());
+            command
+                .env("SPARK_WORKER_DIR", place.root().join("work"))
+                .env("SPARK_NO_DAEMONIZE", "1")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             command.spawn().unwrap()
         };
         let mut cluster = Processes(Vec::new());
-        cluster.0.push(start(&["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", &port.to_string(), "--webui-port", "0"]));
+        cluster.0.push(start(&[
+            "org.apache.spark.deploy.master.Master",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+            "--webui-port",
+            "0",
+        ]));
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             std::thread::park_timeout(Duration::from_millis(100));
         }
         // On two hosts: beside a slow try Spark begins another on another host alone.
         for host in ["127.0.0.1", "127.0.0.2"] {
-            let worker = ["org.apache.spark.deploy.worker.Worker", &master, "--host", host, "--cores", "1", "--memory", "1g", "--webui-port", "0"];
+            let worker = [
+                "org.apache.spark.deploy.worker.Worker",
+                &master,
+                "--host",
+                host,
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--webui-port",
+                "0",
+            ];
             cluster.0.push(start(&worker));
         }
         let settings = vec![
@@ -180,40 +265,93 @@ async fn on_a_standalone_master_and_a_store_that_fails_the_release_is_that_of_ru
             "spark.speculation.multiplier=1.1",
             "spark.speculation.minTaskRuntime=1s",
         ];
-        let night = Night { python: &python, place: &place, master, store: "s3://bucket/night".to_owned(), settings, environment: environment.clone() };
-        let report = night.submitted(&program(place.root(), &format!("{CHILD}{SLOW}"))).expect(0);
-        for (fault, batch) in [("child", "split-license.tx_tdlr"), ("slow", "build-sec.financials")] {
-            assert!(place.root().join("tries").join(fault).exists(), "{fault} happened");
+        let night = Night {
+            python: &python,
+            place: &place,
+            master,
+            store: "s3://bucket/night".to_owned(),
+            settings,
+            environment: environment.clone(),
+        };
+        let report = night
+            .submitted(&program(place.root(), &format!("{CHILD}{SLOW}")))
+            .expect(0);
+        for (fault, batch) in [
+            ("child", "split-license.tx_tdlr"),
+            ("slow", "build-sec.financials"),
+        ] {
+            assert!(
+                place.root().join("tries").join(fault).exists(),
+                "{fault} happened"
+            );
             assert!(tries(place.root(), batch) > 1, "{batch} was tried again");
         }
         night.verified();
-        let (_, after) = report.stdout.split_once("\"release_id\": \"").expect("the report is among what is logged");
+        let (_, after) = report
+            .stdout
+            .split_once("\"release_id\": \"")
+            .expect("the report is among what is logged");
         after[..21].to_owned()
     });
-    assert_eq!(nights.await.unwrap(), tokio::task::spawn_blocking(of_run).await.unwrap());
+    assert_eq!(
+        nights.await.unwrap(),
+        tokio::task::spawn_blocking(of_run).await.unwrap()
+    );
 }
 
 /// What other schedulers are given is in their form, and asks the program for what it has.
 #[test]
 fn examples_for_other_schedulers_start_commands_that_there_are() {
-    let Some(python) = python(&["yaml"]) else { return };
-    let listed = Command::new(python).arg(pubdata_testing::peers::script("placed_examples.py")).arg(project("integrations")).output().unwrap();
-    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let Some(python) = python(&["yaml"]) else {
+        return;
+    };
+    let listed = Command::new(python)
+        .arg(pubdata_testing::peers::script("placed_examples.py"))
+        .arg(project("integrations"))
+        .output()
+        .unwrap();
+    assert!(
+        listed.status.success(),
+        "{}",
+        String::from_utf8_lossy(&listed.stderr)
+    );
     let commands = String::from_utf8(listed.stdout).unwrap();
     assert_eq!(commands.lines().count(), 11, "{commands}");
     let folder = tempfile::tempdir().unwrap();
     for command in commands.lines() {
-        let words: Vec<&str> = command.split_whitespace().skip(1).filter(|word| !["--write", "--json"].contains(word)).collect();
+        let words: Vec<&str> = command
+            .split_whitespace()
+            .skip(1)
+            .filter(|word| !["--write", "--json"].contains(word))
+            .collect();
         let mut asked = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-        asked.args(&words).arg("--home").arg(folder.path()).env_remove("PUBDATA_STORE");
+        asked
+            .args(&words)
+            .arg("--home")
+            .arg(folder.path())
+            .env_remove("PUBDATA_STORE");
         if words[0] == "plan" {
             // Nobody is asked: a word that is no option of a plan would be refused.
             asked.args(["--write", "--json", "no.such.task"]);
         }
         let answer = answer(&mut asked).expect(40);
-        assert!(["there is no plan", "selects nothing"].iter().any(|told| answer.stderr.contains(told)), "{command}: {}", answer.stderr);
+        assert!(
+            ["there is no plan", "selects nothing"]
+                .iter()
+                .any(|told| answer.stderr.contains(told)),
+            "{command}: {}",
+            answer.stderr
+        );
     }
     for script in ["kubernetes/night.sh", "aws-batch/night.sh"] {
-        assert!(Command::new("sh").arg("-n").arg(project("integrations").join(script)).status().unwrap().success(), "{script}");
+        assert!(
+            Command::new("sh")
+                .arg("-n")
+                .arg(project("integrations").join(script))
+                .status()
+                .unwrap()
+                .success(),
+            "{script}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A build that is split by the hash of a column publishes what a whole one does, whatever the threads.
+//! A build that is split by the hash of a column publishes what a whole one does, whatever the
+//! threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +13,8 @@ const PIPELINE: &str = "business.fl_sunbiz";
 const DATASETS: [&str; 2] = ["business.entity", "business.officer"];
 const COUNT: u32 = 5;
 
-/// A place of Florida's registry alone, with a record that cannot be read; built in five buckets, or whole.
+/// A place of Florida's registry alone, with a record that cannot be read; built in five buckets,
+/// or whole.
 struct Registry {
     place: Place,
     declarations: String,
@@ -24,19 +26,31 @@ impl Registry {
         break_record(&place);
         let folder = place.root().join("declarations");
         write_declarations(&folder, is_split);
-        Self { declarations: folder.display().to_string(), place }
+        Self {
+            declarations: folder.display().to_string(),
+            place,
+        }
     }
 
     fn run(&self, threads: &str, arguments: &[&str]) -> Answer {
-        let mut command = self.place.run_command(&[&[PIPELINE, "--declarations", &self.declarations], arguments].concat());
-        for name in ["RAYON_NUM_THREADS", "POLARS_MAX_THREADS", "TOKIO_WORKER_THREADS"] {
+        let mut command = self
+            .place
+            .run_command(&[&[PIPELINE, "--declarations", &self.declarations], arguments].concat());
+        for name in [
+            "RAYON_NUM_THREADS",
+            "POLARS_MAX_THREADS",
+            "TOKIO_WORKER_THREADS",
+        ] {
             command.env(name, threads);
         }
         answer(&mut command)
     }
 
     fn pubdata(&self, arguments: &[&str]) -> Value {
-        self.place.pubdata(&[arguments, &["--json", "--declarations", &self.declarations]].concat()).expect(0).json()
+        self.place
+            .pubdata(&[arguments, &["--json", "--declarations", &self.declarations]].concat())
+            .expect(0)
+            .json()
     }
 }
 
@@ -47,9 +61,23 @@ fn write_declarations(folder: &Path, is_split: bool) {
     let path = folder.join("pipelines/business/fl_sunbiz.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with("buckets = "));
-    let whole = lines.map(|line| format!("{line}\n")).collect::<String>().replace("max_quarantined_percent = 1.0", "max_quarantined_percent = 50.0");
-    let buckets = if is_split { format!("[buckets]\ncount = {COUNT}\nkey = \"entity_number\"\n\n") } else { String::new() };
-    std::fs::write(path, whole.replacen("[[source]]", &format!("{buckets}[[source]]"), 1)).unwrap();
+    let whole = lines
+        .map(|line| format!("{line}\n"))
+        .collect::<String>()
+        .replace(
+            "max_quarantined_percent = 1.0",
+            "max_quarantined_percent = 50.0",
+        );
+    let buckets = if is_split {
+        format!("[buckets]\ncount = {COUNT}\nkey = \"entity_number\"\n\n")
+    } else {
+        String::new()
+    };
+    std::fs::write(
+        path,
+        whole.replacen("[[source]]", &format!("{buckets}[[source]]"), 1),
+    )
+    .unwrap();
 }
 
 /// Adds a record of another length to the newest daily file.
@@ -85,13 +113,27 @@ fn a_split_build_publishes_the_rows_of_a_whole_one_each_in_the_bucket_of_its_key
     let mut buckets = BTreeSet::new();
     for (record_id, (columns, _)) in split.place.rows("business.entity") {
         let number = columns["entity_number"].as_str().unwrap();
-        assert_eq!(columns["bucket"], bucket_name(hash_bucket(number, COUNT), COUNT), "{record_id}");
+        assert_eq!(
+            columns["bucket"],
+            bucket_name(hash_bucket(number, COUNT), COUNT),
+            "{record_id}"
+        );
         buckets.insert(columns["bucket"].as_str().unwrap().to_owned());
     }
     assert!(buckets.len() >= 3, "{buckets:?}");
     let set_aside = split.place.rows("pubdata.quarantine");
-    assert_eq!(set_aside.len(), 1, "a record that cannot be read is told of once");
-    assert_eq!(files_below(&split.place.home()).iter().filter(|path| path.components().any(|name| name.as_os_str() == "scratch")).count(), 0);
+    assert_eq!(
+        set_aside.len(),
+        1,
+        "a record that cannot be read is told of once"
+    );
+    assert_eq!(
+        files_below(&split.place.home())
+            .iter()
+            .filter(|path| path.components().any(|name| name.as_os_str() == "scratch"))
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -100,9 +142,20 @@ fn threads_do_not_reach_the_release_of_a_split_build_nor_is_it_built_again_uncha
     let release_id = one.run("1", &[]).expect(10).release_id();
     assert_eq!(four.run("4", &[]).expect(10).release_id(), release_id);
     let again = one.run("2", &[]);
-    assert_eq!((again.json()["outcome"].as_str(), again.task(PIPELINE)["outcome"].as_str()), (Some("unchanged"), Some("fresh")), "{again:#?}");
+    assert_eq!(
+        (
+            again.json()["outcome"].as_str(),
+            again.task(PIPELINE)["outcome"].as_str()
+        ),
+        (Some("unchanged"), Some("fresh")),
+        "{again:#?}"
+    );
     let rebuilt = one.pubdata(&["verify", "--rebuild"]);
-    assert_eq!(rebuilt["rebuilt"]["rebuilt_id"], release_id.as_str(), "{rebuilt:#}");
+    assert_eq!(
+        rebuilt["rebuilt"]["rebuilt_id"],
+        release_id.as_str(),
+        "{rebuilt:#}"
+    );
 }
 
 #[test]
@@ -128,6 +181,9 @@ fn totals_are_judged_over_all_buckets() {
     }
     let report = split.run("2", &[]).expect(20);
     let reasons = report.reasons(PIPELINE);
-    assert!(reasons.contains("business.entity") && reasons.contains("in the last release"), "{reasons}");
+    assert!(
+        reasons.contains("business.entity") && reasons.contains("in the last release"),
+        "{reasons}"
+    );
     assert!(!reasons.contains("bucket="), "{reasons}");
 }

@@ -9,7 +9,13 @@ use pubdata_testing::{Answer, answer};
 fn import_text(desk: &Desk, text: &str, arguments: &[&str]) -> Answer {
     let file = desk.place.root().join("other.csv");
     std::fs::write(&file, text).unwrap();
-    desk.pubdata(&[&["import", SOURCE, &file.display().to_string(), "--json"], arguments].concat())
+    desk.pubdata(
+        &[
+            &["import", SOURCE, &file.display().to_string(), "--json"],
+            arguments,
+        ]
+        .concat(),
+    )
 }
 
 fn withdraw(desk: &Desk) -> Answer {
@@ -18,7 +24,9 @@ fn withdraw(desk: &Desk) -> Answer {
 
 fn ledger(desk: &Desk) -> Vec<Value> {
     let text = std::fs::read_to_string(desk.place.home().join("ledger.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]
@@ -26,37 +34,93 @@ fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
     let desk = Desk::by_hand();
     let wrong = std::fs::read_to_string(desk.downloaded()).unwrap();
     let right: String = wrong.split_inclusive('\n').take(2).collect();
-    let first = import_text(&desk, &right, &["--date", "2026-11-13"]).expect(0).json()["snapshot"].clone();
+    let first = import_text(&desk, &right, &["--date", "2026-11-13"])
+        .expect(0)
+        .json()["snapshot"]
+        .clone();
     desk.run().expect(10);
     desk.pubdata(&["accept", SOURCE]).expect(0);
-    let second = import_text(&desk, &wrong, &["--date", "2026-11-20"]).expect(0).json()["snapshot"].clone();
+    let second = import_text(&desk, &wrong, &["--date", "2026-11-20"])
+        .expect(0)
+        .json()["snapshot"]
+        .clone();
     let published = desk.run().expect(0).release_id();
     assert_eq!(desk.input()["sha256"], second["sha256"]);
 
     let withdrawn = withdraw(&desk).expect(0).json();
-    assert_eq!((&withdrawn["format"], &withdrawn["snapshot"], &withdrawn["instead"]), (&"pubdata.withdrawal".into(), &second, &first));
+    assert_eq!(
+        (
+            &withdrawn["format"],
+            &withdrawn["snapshot"],
+            &withdrawn["instead"]
+        ),
+        (&"pubdata.withdrawal".into(), &second, &first)
+    );
     assert_eq!(withdrawn["is_published"], true);
     // Fewer bytes and rows than the last release had of the wrong file: that is no loss.
     desk.run().expect(0);
-    assert_eq!((&desk.input()["sha256"], &desk.input()["source_date"]), (&first["sha256"], &"2026-11-13".into()));
+    assert_eq!(
+        (&desk.input()["sha256"], &desk.input()["source_date"]),
+        (&first["sha256"], &"2026-11-13".into())
+    );
     // What was published stays traceable, and the record stays.
     let kept = pubdata_testing::files_below(&desk.place.home().join("snapshots").join(SOURCE));
-    assert!(kept.iter().any(|file| file.to_string_lossy().contains(second["sha256"].as_str().unwrap())), "{kept:?}");
-    let entry = ledger(&desk).into_iter().find(|entry| entry["outcome"] == "withdrawn").unwrap();
-    assert_eq!((&entry["import"]["by"], &entry["import"]["url"], &entry["import"]["sha256"]), (&"ada".into(), &URL.into(), &second["sha256"]));
-    assert!(entry["note"].as_str().unwrap().starts_with(&format!("ada withdrew {SOURCE} as {URL} (sha256 ")), "{entry}");
+    assert!(
+        kept.iter().any(|file| file
+            .to_string_lossy()
+            .contains(second["sha256"].as_str().unwrap())),
+        "{kept:?}"
+    );
+    let entry = ledger(&desk)
+        .into_iter()
+        .find(|entry| entry["outcome"] == "withdrawn")
+        .unwrap();
+    assert_eq!(
+        (
+            &entry["import"]["by"],
+            &entry["import"]["url"],
+            &entry["import"]["sha256"]
+        ),
+        (&"ada".into(), &URL.into(), &second["sha256"])
+    );
+    assert!(
+        entry["note"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("ada withdrew {SOURCE} as {URL} (sha256 ")),
+        "{entry}"
+    );
     assert_ne!(desk.place.current(), published);
 
-    let said = desk.pubdata(&["import", SOURCE, "--withdraw"]).expect(0).stdout;
-    assert!(said.contains(&format!("`pubdata releases rollback --to {published}` goes back to the newest without it")), "{said}");
+    let said = desk
+        .pubdata(&["import", SOURCE, "--withdraw"])
+        .expect(0)
+        .stdout;
+    assert!(
+        said.contains(&format!(
+            "`pubdata releases rollback --to {published}` goes back to the newest without it"
+        )),
+        "{said}"
+    );
     import_text(&desk, &right, &["--date", "2026-11-13"]).expect(0);
 
-    // With nothing before it, the source is missing, and whoever looks is told what the build that stays was made from.
+    // With nothing before it, the source is missing, and whoever looks is told what the build that
+    // stays was made from.
     assert_eq!(withdraw(&desk).expect(0).json()["instead"], Value::Null);
     let reasons = desk.run().expect(30).reasons(SOURCE);
-    assert!(reasons.contains("download") && reasons.contains(&format!("the build that stays was made from {URL}, which ada withdrew on 20")), "{reasons}");
+    assert!(
+        reasons.contains("download")
+            && reasons.contains(&format!(
+                "the build that stays was made from {URL}, which ada withdrew on 20"
+            )),
+        "{reasons}"
+    );
     let nothing = withdraw(&desk).expect(40);
-    assert!(nothing.stderr.contains("there is nothing to withdraw"), "{}", nothing.stderr);
+    assert!(
+        nothing.stderr.contains("there is nothing to withdraw"),
+        "{}",
+        nothing.stderr
+    );
     // Imported again, it counts again.
     import_text(&desk, &right, &["--date", "2026-11-13"]).expect(0);
     assert_eq!(desk.run().expect(0).task(SOURCE)["outcome"], "fresh");
@@ -69,15 +133,49 @@ fn of_several_imported_files_the_one_that_is_meant_is_withdrawn() {
     std::fs::write(&file, "27,45,00000,0.06875\n".repeat(100_000)).unwrap();
     let import = |table: &str| {
         let keys = ["--key", "vintage=2023", "--key", &format!("table={table}")];
-        desk.pubdata(&[&["import", "census.acs5_table", &file.display().to_string(), "--json"], &keys[..]].concat()).expect(0);
+        desk.pubdata(
+            &[
+                &[
+                    "import",
+                    "census.acs5_table",
+                    &file.display().to_string(),
+                    "--json",
+                ],
+                &keys[..],
+            ]
+            .concat(),
+        )
+        .expect(0);
     };
     import("b01003");
     import("b19013");
-    let unclear = desk.pubdata(&["import", "census.acs5_table", "--withdraw"]).expect(40);
-    assert!(unclear.stderr.contains("has 2 imported files: https://") && unclear.stderr.contains("--key NAME=VALUE"), "{}", unclear.stderr);
-    let named = desk.pubdata(&["import", "census.acs5_table", "--withdraw", "--key", "table=b19013", "--json"]).expect(0).json();
+    let unclear = desk
+        .pubdata(&["import", "census.acs5_table", "--withdraw"])
+        .expect(40);
+    assert!(
+        unclear.stderr.contains("has 2 imported files: https://")
+            && unclear.stderr.contains("--key NAME=VALUE"),
+        "{}",
+        unclear.stderr
+    );
+    let named = desk
+        .pubdata(&[
+            "import",
+            "census.acs5_table",
+            "--withdraw",
+            "--key",
+            "table=b19013",
+            "--json",
+        ])
+        .expect(0)
+        .json();
     assert_eq!(named["snapshot"]["keys"]["table"], "b19013");
-    assert_eq!(desk.pubdata(&["import", "census.acs5_table", "--withdraw", "--json"]).expect(0).json()["snapshot"]["keys"]["table"], "b01003");
+    assert_eq!(
+        desk.pubdata(&["import", "census.acs5_table", "--withdraw", "--json"])
+            .expect(0)
+            .json()["snapshot"]["keys"]["table"],
+        "b01003"
+    );
 }
 
 #[test]
@@ -86,14 +184,36 @@ fn the_same_file_with_another_date_is_published_under_that_date() {
     desk.import(&["--date", "2026-11-13"]).expect(0);
     let before = desk.run().expect(10).release_id();
     let corrected = desk.import(&["--date", "2026-11-20"]).expect(0).json();
-    assert_eq!((&corrected["outcome"], &corrected["snapshot"]["source_date"]), (&"redated".into(), &"2026-11-20".into()));
+    assert_eq!(
+        (&corrected["outcome"], &corrected["snapshot"]["source_date"]),
+        (&"redated".into(), &"2026-11-20".into())
+    );
     let run = desk.run().expect(10);
     let reasons = run.reasons(SOURCE);
-    assert!(reasons.contains("the date of a file by hand is now 2026-11-20 and was 2026-11-13"), "{reasons}");
-    assert_eq!((run.json()["outcome"].as_str(), desk.input()["source_date"].as_str()), (Some("published"), Some("2026-11-20")));
+    assert!(
+        reasons.contains("the date of a file by hand is now 2026-11-20 and was 2026-11-13"),
+        "{reasons}"
+    );
+    assert_eq!(
+        (
+            run.json()["outcome"].as_str(),
+            desk.input()["source_date"].as_str()
+        ),
+        (Some("published"), Some("2026-11-20"))
+    );
     assert_ne!(run.release_id(), before, "a release never changes");
-    let record_id = desk.place.rows("license.license").into_keys().next().unwrap();
-    assert_eq!(desk.pubdata(&["trace", &record_id, "--json"]).expect(0).json()["sources"][0]["source_date"], "2026-11-20");
+    let record_id = desk
+        .place
+        .rows("license.license")
+        .into_keys()
+        .next()
+        .unwrap();
+    assert_eq!(
+        desk.pubdata(&["trace", &record_id, "--json"])
+            .expect(0)
+            .json()["sources"][0]["source_date"],
+        "2026-11-20"
+    );
     assert_eq!(desk.run().expect(10).json()["outcome"], "unchanged");
     // A correction is no other file: both are withdrawn as one.
     assert_eq!(withdraw(&desk).expect(0).json()["instead"], Value::Null);
@@ -106,47 +226,121 @@ fn a_build_that_a_file_by_hand_stops_says_who_imported_it_and_how_it_is_taken_ba
     desk.import(&["--date", "2026-11-13"]).expect(0);
     desk.pubdata(&["accept", SOURCE]).expect(0);
     desk.run().expect(0);
-    import_text(&desk, &"\"another\",\"list\"\n".repeat(200), &["--date", "2026-11-20"]).expect(0);
+    import_text(
+        &desk,
+        &"\"another\",\"list\"\n".repeat(200),
+        &["--date", "2026-11-20"],
+    )
+    .expect(0);
     let reasons = desk.run().expect(20).reasons(SOURCE);
     let word = format!(" by ada: if it is the wrong file, `pubdata import {SOURCE} --withdraw`");
-    assert!(reasons.contains(&format!("{URL} is by hand, imported 20")) && reasons.contains(&word), "{reasons}");
-    assert!(!reasons.starts_with(SOURCE), "whoever tells of a task names it: {reasons}");
+    assert!(
+        reasons.contains(&format!("{URL} is by hand, imported 20")) && reasons.contains(&word),
+        "{reasons}"
+    );
+    assert!(
+        !reasons.starts_with(SOURCE),
+        "whoever tells of a task names it: {reasons}"
+    );
     assert_eq!(withdraw(&desk).expect(0).json()["is_published"], false);
     desk.run().expect(0);
 }
 
 #[test]
 fn a_file_below_the_floor_is_refused_with_its_size_the_floor_and_the_place_on_a_mirror() {
-    let desk = Desk::new(|text| text.replace("min_bytes = 1\n", "min_bytes = 2_000\n").replace("source_version = ", "by_hand = true\nsource_version = "));
+    let desk = Desk::new(|text| {
+        text.replace("min_bytes = 1\n", "min_bytes = 2_000\n")
+            .replace("source_version = ", "by_hand = true\nsource_version = ")
+    });
     let size = std::fs::metadata(desk.downloaded()).unwrap().len();
     let refused = desk.import(&[]).expect(30).stderr;
-    assert!(refused.contains(&format!("the file has {size} bytes, fewer than the 2000 declared as `min_bytes` of `{SOURCE}`")), "{refused}");
-    let place = "DIR/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
-    assert!(refused.contains("a sample is not imported but put on a mirror of samples") && refused.contains(place), "{refused}");
+    assert!(
+        refused.contains(&format!(
+            "the file has {size} bytes, fewer than the 2000 declared as `min_bytes` of `{SOURCE}`"
+        )),
+        "{refused}"
+    );
+    let place =
+        "DIR/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
+    assert!(
+        refused.contains("a sample is not imported but put on a mirror of samples")
+            && refused.contains(place),
+        "{refused}"
+    );
 }
 
 #[test]
 fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
-    let desk = Desk::new(|text| text.replace("source_version = ", "by_hand = true\nsource_version = ").replace("100 years", "10 days"));
+    let desk = Desk::new(|text| {
+        text.replace("source_version = ", "by_hand = true\nsource_version = ")
+            .replace("100 years", "10 days")
+    });
     desk.run().expect(30);
     let status = || desk.pubdata(&["status", "--json"]).expect(0).json();
-    let standing = |status: &Value, task_id: &str| status["tasks"].as_array().unwrap().iter().find(|task| task["task_id"] == task_id).cloned().unwrap();
+    let standing = |status: &Value, task_id: &str| {
+        status["tasks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|task| task["task_id"] == task_id)
+            .cloned()
+            .unwrap()
+    };
     let before = status();
     let task = standing(&before, SOURCE);
-    assert!(task["outcome"] == "missing" && task["reasons"][0].as_str().unwrap().contains("a person fetches this file"), "{task}");
-    assert_eq!((&task["is_in_release"], &standing(&before, "permit.nashville")["outcome"]), (&false.into(), &"never_run".into()));
-    let by_hand = |status: &Value| status["by_hand"].as_array().unwrap().iter().find(|file| file["source_id"] == SOURCE).cloned().unwrap();
-    assert_eq!((&by_hand(&before)["source_date"], &by_hand(&before)["due"]), (&Value::Null, &Value::Null));
+    assert!(
+        task["outcome"] == "missing"
+            && task["reasons"][0]
+                .as_str()
+                .unwrap()
+                .contains("a person fetches this file"),
+        "{task}"
+    );
+    assert_eq!(
+        (
+            &task["is_in_release"],
+            &standing(&before, "permit.nashville")["outcome"]
+        ),
+        (&false.into(), &"never_run".into())
+    );
+    let by_hand = |status: &Value| {
+        status["by_hand"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|file| file["source_id"] == SOURCE)
+            .cloned()
+            .unwrap()
+    };
+    assert_eq!(
+        (&by_hand(&before)["source_date"], &by_hand(&before)["due"]),
+        (&Value::Null, &Value::Null)
+    );
     let shown = desk.pubdata(&["status"]).expect(0).stdout;
-    let first = shown.find("needs a person: 1\n  missing").unwrap_or_else(|| panic!("{shown}"));
-    assert!(shown[first..].contains("; never published") && shown[first..].contains("no run has tried: "), "{shown}");
+    let first = shown
+        .find("needs a person: 1\n  missing")
+        .unwrap_or_else(|| panic!("{shown}"));
+    assert!(
+        shown[first..].contains("; never published")
+            && shown[first..].contains("no run has tried: "),
+        "{shown}"
+    );
 
     desk.import(&["--date", "2026-11-12"]).expect(0);
     desk.run().expect(10);
     let after = status();
-    assert_eq!((&standing(&after, SOURCE)["outcome"], &standing(&after, SOURCE)["is_in_release"]), (&"fresh".into(), &true.into()));
+    assert_eq!(
+        (
+            &standing(&after, SOURCE)["outcome"],
+            &standing(&after, SOURCE)["is_in_release"]
+        ),
+        (&"fresh".into(), &true.into())
+    );
     let file = by_hand(&after);
-    assert_eq!((&file["source_date"], &file["imported_by"]), (&"2026-11-12".into(), &"ada".into()));
+    assert_eq!(
+        (&file["source_date"], &file["imported_by"]),
+        (&"2026-11-12".into(), &"ada".into())
+    );
     // Weekly, with ten days of grace: the week after that of the file begins on 16 November.
     assert_eq!(file["due"], "2026-11-26", "{file}");
 }
@@ -156,15 +350,27 @@ fn whoever_imports_is_named_without_a_variable_for_it() {
     let desk = Desk::by_hand();
     let importer = |name: Option<&str>| {
         let file = desk.downloaded().display().to_string();
-        let mut command = desk.place.command(&["import", SOURCE, &file, "--declarations", &desk.declarations]);
+        let mut command = desk.place.command(&[
+            "import",
+            SOURCE,
+            &file,
+            "--declarations",
+            &desk.declarations,
+        ]);
         for variable in ["SUDO_USER", "USER", "LOGNAME", "USERNAME"] {
             command.env_remove(variable);
         }
         answer(command.envs(name.map(|name| ("LOGNAME", name)))).expect(0);
-        ledger(&desk).pop().unwrap()["import"]["by"].as_str().unwrap().to_owned()
+        ledger(&desk).pop().unwrap()["import"]["by"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     assert_eq!(importer(Some("grace")), "grace");
     if cfg!(target_os = "linux") {
-        assert!(!["unknown", "grace"].contains(&importer(None).as_str()), "the system knows who it is");
+        assert!(
+            !["unknown", "grace"].contains(&importer(None).as_str()),
+            "the system knows who it is"
+        );
     }
 }

@@ -3,7 +3,8 @@ use serde_json::Value;
 use pubdata_testing::{Place, answer, copy_folder, project};
 
 fn error(text: &str) -> Value {
-    serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_else(|problem| panic!("not JSON ({problem}): {text}"))
+    serde_json::from_str(text.lines().last().unwrap_or_default())
+        .unwrap_or_else(|problem| panic!("not JSON ({problem}): {text}"))
 }
 
 #[test]
@@ -35,43 +36,117 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
     let place = Place::new();
     let file = place.mirror().display().to_string();
     for (arguments, says) in [
-        (&["check", "--declarations", &file][..], "has no folder pipelines/ and no schemas/"),
-        (&["check", "--declarations", "/no/such/folder"], "is no folder"),
-        (&["import", "seattle", &file], "did you mean `permit.seattle` or `permit.seattle_before_2018`?"),
-        (&["import", "license.or_cbc", &file], "did you mean `license.or_ccb`?"),
-        (&["import", "licence.or_ccb", &file], "did you mean `license.or_ccb`?"),
+        (
+            &["check", "--declarations", &file][..],
+            "has no folder pipelines/ and no schemas/",
+        ),
+        (
+            &["check", "--declarations", "/no/such/folder"],
+            "is no folder",
+        ),
+        (
+            &["import", "seattle", &file],
+            "did you mean `permit.seattle` or `permit.seattle_before_2018`?",
+        ),
+        (
+            &["import", "license.or_cbc", &file],
+            "did you mean `license.or_ccb`?",
+        ),
+        (
+            &["import", "licence.or_ccb", &file],
+            "did you mean `license.or_ccb`?",
+        ),
         (&["import", "zzz", &file], "a source is named FAMILY.NAME"),
-        (&["import", "license.fl_dbpr", &file, "--date", "20.11.2026"], "YYYY-MM-DD"),
-        (&["import", "license.fl_dbpr", &file, "--date", "2026-02-30"], "--date 2026-02-30 is no day"),
-        (&["accept", "license.fl_dbpr", "--until", "tomorrow"], "YYYY-MM-DD"),
+        (
+            &["import", "license.fl_dbpr", &file, "--date", "20.11.2026"],
+            "YYYY-MM-DD",
+        ),
+        (
+            &["import", "license.fl_dbpr", &file, "--date", "2026-02-30"],
+            "--date 2026-02-30 is no day",
+        ),
+        (
+            &["accept", "license.fl_dbpr", "--until", "tomorrow"],
+            "YYYY-MM-DD",
+        ),
         (&["import", "license.fl_dbpr"], "<FILE>"),
-        (&["serve", "--bind", "8080"], "`127.0.0.1:8080` is that port"),
-        (&["serve", "--bind", ":8080"], "`127.0.0.1:8080` is that port"),
-        (&["serve", "--bind", "10.0.0.5"], "it lacks its port, as in `10.0.0.5:8080`"),
-        (&["serve", "--bind", "::1"], "it lacks its port, as in `[::1]:8080`"),
-        (&["serve", "--bind", "localhost:8080"], "`127.0.0.1:8080` is that machine"),
-        (&["schema", "show", "geo.zcta_metrics"], "did you mean `geo.zcta_metric`?"),
-        (&["schema", "json", "pubdata.stats"], "did you mean `pubdata.status`?"),
+        (
+            &["serve", "--bind", "8080"],
+            "`127.0.0.1:8080` is that port",
+        ),
+        (
+            &["serve", "--bind", ":8080"],
+            "`127.0.0.1:8080` is that port",
+        ),
+        (
+            &["serve", "--bind", "10.0.0.5"],
+            "it lacks its port, as in `10.0.0.5:8080`",
+        ),
+        (
+            &["serve", "--bind", "::1"],
+            "it lacks its port, as in `[::1]:8080`",
+        ),
+        (
+            &["serve", "--bind", "localhost:8080"],
+            "`127.0.0.1:8080` is that machine",
+        ),
+        (
+            &["schema", "show", "geo.zcta_metrics"],
+            "did you mean `geo.zcta_metric`?",
+        ),
+        (
+            &["schema", "json", "pubdata.stats"],
+            "did you mean `pubdata.status`?",
+        ),
     ] {
         let answer = place.pubdata(arguments).expect(40);
-        assert!(answer.stderr.contains(says), "{arguments:?}: {}", answer.stderr);
+        assert!(
+            answer.stderr.contains(says),
+            "{arguments:?}: {}",
+            answer.stderr
+        );
     }
     assert!(!place.home().exists(), "nothing is left behind");
     for command in ["import", "accept"] {
-        assert!(place.pubdata(&[command, "--help"]).expect(0).stdout.contains("Exit codes:"), "{command}");
+        assert!(
+            place
+                .pubdata(&[command, "--help"])
+                .expect(0)
+                .stdout
+                .contains("Exit codes:"),
+            "{command}"
+        );
     }
 }
 
 #[test]
 fn help_offers_home_and_store_only_to_commands_that_use_them() {
     let place = Place::new();
-    for command in [&["verify-receipt"][..], &["keys", "signing"], &["schema"], &["completions"], &["man"]] {
-        let help = place.pubdata(&[command, &["--help"]].concat()).expect(0).stdout;
-        assert!(!help.contains("--home") && !help.contains("--store") && !help.contains("PUBDATA_HOME"), "{help}");
+    for command in [
+        &["verify-receipt"][..],
+        &["keys", "signing"],
+        &["schema"],
+        &["completions"],
+        &["man"],
+    ] {
+        let help = place
+            .pubdata(&[command, &["--help"]].concat())
+            .expect(0)
+            .stdout;
+        assert!(
+            !help.contains("--home") && !help.contains("--store") && !help.contains("PUBDATA_HOME"),
+            "{help}"
+        );
     }
     for command in [&["receipt"][..], &["keys", "list"], &["check"]] {
-        let help = place.pubdata(&[command, &["--help"]].concat()).expect(0).stdout;
-        assert!(help.contains("--home") && help.contains("--store"), "{help}");
+        let help = place
+            .pubdata(&[command, &["--help"]].concat())
+            .expect(0)
+            .stdout;
+        assert!(
+            help.contains("--home") && help.contains("--store"),
+            "{help}"
+        );
     }
 }
 
@@ -80,7 +155,12 @@ fn a_channel_without_a_release_names_those_that_have_one() {
     let place = Place::new();
     place.run(&["permit.nola"]).expect(0);
     let told = place.pubdata(&["status", "--channel", "stable"]).expect(0);
-    assert!(told.stdout.contains("channel stable has no release; there are: nightly"), "{}", told.stdout);
+    assert!(
+        told.stdout
+            .contains("channel stable has no release; there are: nightly"),
+        "{}",
+        told.stdout
+    );
 }
 
 #[test]
@@ -94,7 +174,11 @@ fn errors_are_json_when_asked_for() {
         let answer = place.pubdata(arguments).expect(40);
         let error = error(&answer.stderr);
         assert_eq!(error["kind"], kind);
-        assert!(error["error"].as_str().is_some_and(|text| !text.is_empty()) && error["hint"].is_string(), "{error}");
+        assert!(
+            error["error"].as_str().is_some_and(|text| !text.is_empty())
+                && error["hint"].is_string(),
+            "{error}"
+        );
         assert!(answer.stdout.is_empty(), "{answer:#?}");
     }
 }
@@ -107,13 +191,20 @@ fn a_broken_declaration_is_named_with_file_line_and_key_before_anything_is_done(
     copy_folder(&project("schemas"), &declarations.join("schemas"));
     let path = declarations.join("pipelines/census/acs5.toml");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replacen("cadence = \"yearly\"", "cadence = \"sometimes\"", 1)).unwrap();
+    std::fs::write(
+        &path,
+        text.replacen("cadence = \"yearly\"", "cadence = \"sometimes\"", 1),
+    )
+    .unwrap();
     let folder = declarations.to_str().unwrap();
     for command in ["run", "check", "status"] {
         let answer = place.pubdata(&[command, "--declarations", folder]);
         assert!(matches!(answer.code, Some(1 | 40)), "{answer:#?}");
         let said = format!("{}{}", answer.stdout, answer.stderr);
-        assert!(said.contains("pipelines/census/acs5.toml:") && said.contains("cadence"), "{command}: {said}");
+        assert!(
+            said.contains("pipelines/census/acs5.toml:") && said.contains("cadence"),
+            "{command}: {said}"
+        );
     }
     place.pubdata(&["run", "--declarations", "/no/such/folder"]);
     assert!(!place.home().join("releases").exists());
@@ -123,8 +214,17 @@ fn a_broken_declaration_is_named_with_file_line_and_key_before_anything_is_done(
 fn losses_of_what_there_is_not_are_not_accepted() {
     let place = Place::new();
     let answer = place.run(&["--accept", "license.foo"]).expect(40);
-    assert!(answer.stderr.contains("--accept license.foo: there is no such task, pipeline, source or dataset"), "{}", answer.stderr);
-    assert!(!place.home().join("ledger.jsonl").exists(), "nothing was begun");
+    assert!(
+        answer
+            .stderr
+            .contains("--accept license.foo: there is no such task, pipeline, source or dataset"),
+        "{}",
+        answer.stderr
+    );
+    assert!(
+        !place.home().join("ledger.jsonl").exists(),
+        "nothing was begun"
+    );
 }
 
 #[test]
@@ -132,20 +232,44 @@ fn a_folder_that_is_no_mirror_is_named_before_anything_is_asked_for() {
     let place = Place::new();
     let parent = place.mirror().parent().unwrap().to_owned();
     for command in ["run", "probe", "plan"] {
-        let answer = place.pubdata(&[command, "permit.seattle", "--mirror", parent.to_str().unwrap()]).expect(40);
-        assert!(answer.stderr.contains("has no folder of a publisher's host") && answer.stderr.contains("such as `www."), "{command}: {}", answer.stderr);
+        let answer = place
+            .pubdata(&[
+                command,
+                "permit.seattle",
+                "--mirror",
+                parent.to_str().unwrap(),
+            ])
+            .expect(40);
+        assert!(
+            answer
+                .stderr
+                .contains("has no folder of a publisher's host")
+                && answer.stderr.contains("such as `www."),
+            "{command}: {}",
+            answer.stderr
+        );
     }
     let file = place.root().join("file");
     std::fs::write(&file, "text").unwrap();
-    let answer = place.pubdata(&["run", "--mirror", file.to_str().unwrap()]).expect(40);
-    assert!(answer.stderr.contains("is a file, and a mirror is a folder"), "{}", answer.stderr);
+    let answer = place
+        .pubdata(&["run", "--mirror", file.to_str().unwrap()])
+        .expect(40);
+    assert!(
+        answer
+            .stderr
+            .contains("is a file, and a mirror is a folder"),
+        "{}",
+        answer.stderr
+    );
 }
 
 #[test]
 fn json_of_every_command_is_one_valid_document() {
     let place = Place::published();
     let first = place.current();
-    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
+    place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335")
+    });
     let mirror = place.mirror();
     let mirror = mirror.to_str().unwrap();
     for arguments in [
@@ -196,7 +320,10 @@ fn output_that_is_no_terminal_has_no_escape_codes() {
                 command.env("NO_COLOR", "1");
             }
             let answer = answer(&mut command).expect(code);
-            assert!(!answer.stdout.contains('\u{1b}') && !answer.stderr.contains('\u{1b}'), "{arguments:?}: {answer:#?}");
+            assert!(
+                !answer.stdout.contains('\u{1b}') && !answer.stderr.contains('\u{1b}'),
+                "{arguments:?}: {answer:#?}"
+            );
         }
     }
 }
@@ -206,10 +333,21 @@ fn a_run_says_what_it_did_in_words() {
     let place = Place::published();
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let mirror = place.mirror();
-    let answer = place.pubdata(&["run", "--mirror", mirror.to_str().unwrap()]).expect(30);
-    for text in ["  missing census.acs5/vintage=2023 since ", "; the last good build stays\n", "acsdt5y2023-b19013.dat", "built from samples", &place.current()]
-    {
-        assert!(answer.stdout.contains(text), "`{text}` is not in: {}", answer.stdout);
+    let answer = place
+        .pubdata(&["run", "--mirror", mirror.to_str().unwrap()])
+        .expect(30);
+    for text in [
+        "  missing census.acs5/vintage=2023 since ",
+        "; the last good build stays\n",
+        "acsdt5y2023-b19013.dat",
+        "built from samples",
+        &place.current(),
+    ] {
+        assert!(
+            answer.stdout.contains(text),
+            "`{text}` is not in: {}",
+            answer.stdout
+        );
     }
 }
 
@@ -218,8 +356,14 @@ fn a_source_missing_from_the_first_run_on_does_not_promise_a_build_that_is_not_t
     let place = Place::new();
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let mirror = place.mirror();
-    let answer = place.pubdata(&["run", "--mirror", mirror.to_str().unwrap()]).expect(30);
-    assert!(!answer.stdout.contains("the last good build stays"), "{}", answer.stdout);
+    let answer = place
+        .pubdata(&["run", "--mirror", mirror.to_str().unwrap()])
+        .expect(30);
+    assert!(
+        !answer.stdout.contains("the last good build stays"),
+        "{}",
+        answer.stdout
+    );
 }
 
 #[test]

@@ -17,7 +17,9 @@ const AUGUST_12: i64 = 1_754_958_600;
 
 /// What Socrata says of a list, as far as it matters here.
 fn description(seconds: i64) -> Reply {
-    Reply::file(format!(r#"{{"id": "3syk-w9eu", "name": "Issued Construction Permits", "rowsUpdatedAt": {seconds}, "viewLastModified": 1700000000}}"#))
+    Reply::file(format!(
+        r#"{{"id": "3syk-w9eu", "name": "Issued Construction Permits", "rowsUpdatedAt": {seconds}, "viewLastModified": 1700000000}}"#
+    ))
 }
 
 struct Site {
@@ -33,7 +35,11 @@ impl Site {
     }
 
     async fn run(&self) -> RunReport {
-        let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in());
+        let mut settings = settings(
+            &self.place.home(),
+            vec![self.publisher.base_url()],
+            DeclarationFiles::built_in(),
+        );
         settings.selectors = vec![TASK.to_owned()];
         let report = run_here(&settings).await;
         assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
@@ -42,37 +48,66 @@ impl Site {
 
     /// The list as an input of the current release; its description is none.
     fn input(&self) -> Value {
-        let inputs = self.place.manifest()["tasks"][TASK]["inputs"].as_array().unwrap().clone();
+        let inputs = self.place.manifest()["tasks"][TASK]["inputs"]
+            .as_array()
+            .unwrap()
+            .clone();
         assert_eq!(inputs.len(), 1, "{inputs:?}");
         inputs[0].clone()
     }
 
     /// Day of the header `Last-Modified`.
     fn day_of_file(&self) -> String {
-        let modified = std::fs::metadata(self.place.file(LIST)).unwrap().modified().unwrap();
-        jiff::Timestamp::try_from(modified).unwrap().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+        let modified = std::fs::metadata(self.place.file(LIST))
+            .unwrap()
+            .modified()
+            .unwrap();
+        jiff::Timestamp::try_from(modified)
+            .unwrap()
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .date()
+            .to_string()
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
     let site = Site::new().await;
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_10)]);
     let report = site.run().await;
-    assert_eq!(site.input()["source_date"], "2025-08-10", "in Austin it is the 10th too; days are of UTC");
+    assert_eq!(
+        site.input()["source_date"],
+        "2025-08-10",
+        "in Austin it is the 10th too; days are of UTC"
+    );
     assert_ne!(site.day_of_file(), "2025-08-10");
-    let asked: Vec<&str> = report.sources.iter().map(|source| &*source.outcome).collect();
-    assert_eq!(asked, ["new", "new"], "the description is among what was fetched");
+    let asked: Vec<&str> = report
+        .sources
+        .iter()
+        .map(|source| &*source.outcome)
+        .collect();
+    assert_eq!(
+        asked,
+        ["new", "new"],
+        "the description is among what was fetched"
+    );
 
     // The rows changed: the list has other bytes and another day.
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
-    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_12)]);
+    site.place
+        .edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
     site.run().await;
     assert_eq!(site.input()["source_date"], "2025-08-12");
     // A description that says another day of the same bytes builds nothing.
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_10)]);
     let report = site.run().await;
-    assert_eq!((report.outcome, site.input()["source_date"].as_str()), ("unchanged", Some("2025-08-12")));
+    assert_eq!(
+        (report.outcome, site.input()["source_date"].as_str()),
+        ("unchanged", Some("2025-08-12"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,8 +129,13 @@ async fn without_a_description_a_list_is_of_the_day_of_its_bytes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_description_that_states_a_day_to_come_dates_nothing_and_is_reported() {
     let site = Site::new().await;
-    site.publisher.route(DESCRIPTION, vec![description(13_569_465_599)]);
-    let mut settings = settings(&site.place.home(), vec![site.publisher.base_url()], DeclarationFiles::built_in());
+    site.publisher
+        .route(DESCRIPTION, vec![description(13_569_465_599)]);
+    let mut settings = settings(
+        &site.place.home(),
+        vec![site.publisher.base_url()],
+        DeclarationFiles::built_in(),
+    );
     settings.selectors = vec![TASK.to_owned()];
     let report = run_here(&settings).await;
     assert_eq!(site.input()["source_date"], site.day_of_file().as_str());
@@ -103,9 +143,14 @@ async fn a_description_that_states_a_day_to_come_dates_nothing_and_is_reported()
     assert_eq!(report.exit_code, ExitCode::Quarantined);
     // It is reported each night until the portal says otherwise.
     assert_eq!(future_dates(&run_here(&settings).await), ["2399-12-31"]);
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_10)]);
     let report = run_here(&settings).await;
-    assert_eq!((future_dates(&report), report.exit_code), (Vec::new(), ExitCode::Ok), "{report:#?}");
+    assert_eq!(
+        (future_dates(&report), report.exit_code),
+        (Vec::new(), ExitCode::Ok),
+        "{report:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,24 +160,55 @@ async fn a_list_that_is_dated_in_the_future_is_of_the_day_of_its_fetch_and_repor
     let path = "/data.austintexas.gov/api/views/3syk-w9eu/rows.csv%40accessType=DOWNLOAD";
     let target = format!("/data.austintexas.gov/api/views/{LIST}");
     for target in [path, &target] {
-        site.publisher.route(target, vec![Reply::file(list.clone()).etag("\"v1\"").last_modified("Fri, 31 Dec 2399 23:59:59 GMT")]);
+        site.publisher.route(
+            target,
+            vec![
+                Reply::file(list.clone())
+                    .etag("\"v1\"")
+                    .last_modified("Fri, 31 Dec 2399 23:59:59 GMT"),
+            ],
+        );
     }
-    let mut settings = settings(&site.place.home(), vec![site.publisher.base_url()], DeclarationFiles::built_in());
+    let mut settings = settings(
+        &site.place.home(),
+        vec![site.publisher.base_url()],
+        DeclarationFiles::built_in(),
+    );
     settings.selectors = vec![TASK.to_owned()];
-    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date();
     // The second night it is not sent again.
     for night in ["first", "second"] {
         let report = run_here(&settings).await;
-        let dated: jiff::civil::Date = site.input()["source_date"].as_str().unwrap().parse().unwrap();
-        assert!(dated >= today && dated <= today.tomorrow().unwrap(), "{night}: {dated}");
-        assert_eq!((future_dates(&report), report.exit_code), (vec!["2399-12-31".to_owned()], ExitCode::Quarantined), "{night}");
+        let dated: jiff::civil::Date = site.input()["source_date"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(
+            dated >= today && dated <= today.tomorrow().unwrap(),
+            "{night}: {dated}"
+        );
+        assert_eq!(
+            (future_dates(&report), report.exit_code),
+            (vec!["2399-12-31".to_owned()], ExitCode::Quarantined),
+            "{night}"
+        );
     }
 }
 
 /// A site whose document states a change of August 2025, with what each run did with the list.
 impl Site {
     fn settings(&self) -> RunSettings {
-        RunSettings { selectors: vec![TASK.to_owned()], ..settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in()) }
+        RunSettings {
+            selectors: vec![TASK.to_owned()],
+            ..settings(
+                &self.place.home(),
+                vec![self.publisher.base_url()],
+                DeclarationFiles::built_in(),
+            )
+        }
     }
 
     /// Outcome of the list in the next run, requests for it, and codes of findings.
@@ -140,11 +216,33 @@ impl Site {
         let of_list = |request: &&Received| request.target.contains("rows.csv");
         let before = self.publisher.all_requests().iter().filter(of_list).count();
         let report = run_here(settings).await;
-        assert!(matches!(report.exit_code, ExitCode::Ok | ExitCode::Quarantined), "{report:#?}");
-        let list = report.sources.iter().find(|source| source.url.contains("rows.csv")).unwrap();
-        assert_eq!(list.detail.as_ref().is_some_and(|detail| detail.contains("last changed at 20")), list.outcome == "reused", "{list:?}");
-        let codes = report.tasks.iter().flat_map(|task| &task.findings).map(|finding| finding.code.clone()).collect();
-        (list.outcome.to_string(), self.publisher.all_requests().iter().filter(of_list).count() - before, codes)
+        assert!(
+            matches!(report.exit_code, ExitCode::Ok | ExitCode::Quarantined),
+            "{report:#?}"
+        );
+        let list = report
+            .sources
+            .iter()
+            .find(|source| source.url.contains("rows.csv"))
+            .unwrap();
+        assert_eq!(
+            list.detail
+                .as_ref()
+                .is_some_and(|detail| detail.contains("last changed at 20")),
+            list.outcome == "reused",
+            "{list:?}"
+        );
+        let codes = report
+            .tasks
+            .iter()
+            .flat_map(|task| &task.findings)
+            .map(|finding| finding.code.clone())
+            .collect();
+        (
+            list.outcome.to_string(),
+            self.publisher.all_requests().iter().filter(of_list).count() - before,
+            codes,
+        )
     }
 }
 
@@ -155,23 +253,44 @@ fn outcome(outcome: &str, requests: usize) -> (String, usize, Vec<String>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn list_is_not_fetched_while_its_portal_states_no_change() {
     let site = Site::new().await;
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_10)]);
     assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
     let release = site.place.current();
     for _ in 1..7 {
         assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
     }
-    assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1), "the seventh run tests the statement");
+    assert_eq!(
+        site.night(&site.settings()).await,
+        outcome("unchanged", 1),
+        "the seventh run tests the statement"
+    );
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
-    let asks_all = RunSettings { fetch: FetchSettings { asks_all: true, ..site.settings().fetch }, ..site.settings() };
-    assert_eq!(site.night(&asks_all).await, outcome("unchanged", 1), "the operator refuses to rely on it");
+    let asks_all = RunSettings {
+        fetch: FetchSettings {
+            asks_all: true,
+            ..site.settings().fetch
+        },
+        ..site.settings()
+    };
+    assert_eq!(
+        site.night(&asks_all).await,
+        outcome("unchanged", 1),
+        "the operator refuses to rely on it"
+    );
     // Without a statement the file is fetched.
     site.publisher.route(DESCRIPTION, vec![Reply::status(503)]);
     assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1));
-    assert_eq!(site.place.current(), release, "nothing of this changes the release");
+    assert_eq!(
+        site.place.current(),
+        release,
+        "nothing of this changes the release"
+    );
 
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
-    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_12)]);
+    site.place
+        .edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
     assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
 }
@@ -179,25 +298,42 @@ async fn list_is_not_fetched_while_its_portal_states_no_change() {
 #[tokio::test(flavor = "multi_thread")]
 async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in_every_run() {
     let site = Site::new().await;
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_10)]);
     assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
     let first = site.place.current();
-    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    site.place
+        .edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
     for _ in 1..7 {
-        assert_eq!(site.night(&site.settings()).await, outcome("reused", 0), "nobody can know yet");
+        assert_eq!(
+            site.night(&site.settings()).await,
+            outcome("reused", 0),
+            "nobody can know yet"
+        );
     }
     let contradicted = |word: &str| (word.to_owned(), 1, vec!["changed_unstated".to_owned()]);
     assert_eq!(site.night(&site.settings()).await, contradicted("new"));
     assert_ne!(site.place.current(), first, "the change is published");
     for _ in 0..2 {
-        assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
+        assert_eq!(
+            site.night(&site.settings()).await,
+            contradicted("unchanged")
+        );
     }
     // A run without the document forgets nothing.
     site.publisher.route(DESCRIPTION, vec![Reply::status(503)]);
-    assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
-    assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
-    site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
+    assert_eq!(
+        site.night(&site.settings()).await,
+        contradicted("unchanged")
+    );
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_10)]);
+    assert_eq!(
+        site.night(&site.settings()).await,
+        contradicted("unchanged")
+    );
+    site.publisher
+        .route(DESCRIPTION, vec![description(AUGUST_12)]);
     assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1));
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
 }
@@ -207,15 +343,34 @@ async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in
 async fn list_is_fetched_again_within_a_day_of_its_change() {
     let site = Site::new().await;
     let hour_ago = jiff::Timestamp::now().as_second() - 3600;
-    site.publisher.route(DESCRIPTION, vec![description(hour_ago)]);
+    site.publisher
+        .route(DESCRIPTION, vec![description(hour_ago)]);
     assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
-    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
-    assert_eq!(site.night(&site.settings()).await, outcome("new", 1), "without a finding: the first export was older");
+    site.place
+        .edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    assert_eq!(
+        site.night(&site.settings()).await,
+        outcome("new", 1),
+        "without a finding: the first export was older"
+    );
 }
 
 /// The days that findings say do not count.
 fn future_dates(report: &RunReport) -> Vec<String> {
-    let findings = report.tasks.iter().flat_map(|task| &task.findings).filter(|finding| finding.code == "future_date");
-    let day = |detail: &str| detail.split("dates it ").nth(1).unwrap().split(',').next().unwrap().to_owned();
+    let findings = report
+        .tasks
+        .iter()
+        .flat_map(|task| &task.findings)
+        .filter(|finding| finding.code == "future_date");
+    let day = |detail: &str| {
+        detail
+            .split("dates it ")
+            .nth(1)
+            .unwrap()
+            .split(',')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
     findings.map(|finding| day(&finding.detail)).collect()
 }

@@ -1,4 +1,5 @@
-//! Releases and records that are made again on a machine whose home has none of the snapshots, from those that the store has.
+//! Releases and records that are made again on a machine whose home has none of the snapshots, from
+//! those that the store has.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use pubdata_testing::{Place, files_below, folders, rows_below, settings};
 
 const FACTS: &str = "companyfacts.zip";
 
-/// A release of tasks that are built at once, in buckets and shard by shard, that one machine planned and another built; the third has an empty home.
+/// A release of tasks that are built at once, in buckets and shard by shard, that one machine
+/// planned and another built; the third has an empty home.
 fn release<'a>(place: &'a Place, machines: &Machines<'a>) -> PathBuf {
     let plan = machines.plan();
     machines.work("executor", &plan);
@@ -26,8 +28,17 @@ fn release<'a>(place: &'a Place, machines: &Machines<'a>) -> PathBuf {
 
 /// A record of each dataset of a release.
 fn records(release: &Path) -> BTreeMap<String, String> {
-    let dataset = |folder: PathBuf| Some((folder.file_name()?.to_str()?.to_owned(), rows_below(&folder).into_keys().next()?));
-    folders(release).into_iter().filter(|folder| !folder.ends_with("declarations")).filter_map(dataset).collect()
+    let dataset = |folder: PathBuf| {
+        Some((
+            folder.file_name()?.to_str()?.to_owned(),
+            rows_below(&folder).into_keys().next()?,
+        ))
+    };
+    folders(release)
+        .into_iter()
+        .filter(|folder| !folder.ends_with("declarations"))
+        .filter_map(dataset)
+        .collect()
 }
 
 fn in_store(place: &Place, source_id: &str) -> Vec<PathBuf> {
@@ -39,19 +50,55 @@ fn a_release_and_its_records_are_made_again_from_what_the_store_has() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let release = release(&place, &machines);
-    let verified = machines.ask("reader", &["verify", "--rebuild", "--store", &machines.store]).expect(0).json();
-    assert_eq!((&verified["verified"]["missing"], &verified["rebuilt"]["replay"]), (&json!([]), &json!("match")), "{verified:#}");
+    let verified = machines
+        .ask(
+            "reader",
+            &["verify", "--rebuild", "--store", &machines.store],
+        )
+        .expect(0)
+        .json();
+    assert_eq!(
+        (
+            &verified["verified"]["missing"],
+            &verified["rebuilt"]["replay"]
+        ),
+        (&json!([]), &json!("match")),
+        "{verified:#}"
+    );
     let records = records(&release);
-    for dataset_id in ["permit.permit", "license.license", "sec.financial_value", "pubdata.quarantine"] {
+    for dataset_id in [
+        "permit.permit",
+        "license.license",
+        "sec.financial_value",
+        "pubdata.quarantine",
+    ] {
         assert!(records.contains_key(dataset_id), "{records:?}");
     }
     for (dataset_id, record_id) in &records {
-        let traced = machines.ask("reader", &["trace", record_id, "--store", &machines.store]).expect(0).json();
-        assert_eq!((&traced["replay"], &traced["is_match"], &traced["differences"]), (&json!("match"), &json!(true), &json!([])), "{traced:#}");
+        let traced = machines
+            .ask("reader", &["trace", record_id, "--store", &machines.store])
+            .expect(0)
+            .json();
+        assert_eq!(
+            (
+                &traced["replay"],
+                &traced["is_match"],
+                &traced["differences"]
+            ),
+            (&json!("match"), &json!(true), &json!([])),
+            "{traced:#}"
+        );
         for source in traced["sources"].as_array().unwrap() {
             let is_bundled = source["url"].as_str().unwrap().starts_with("bundled:");
             assert!(source["text"].is_string(), "{dataset_id}: {source:#}");
-            assert!(is_bundled || source["path"].as_str().unwrap().starts_with(&format!("{}/snapshots/", machines.store)), "{dataset_id}: {source:#}");
+            assert!(
+                is_bundled
+                    || source["path"]
+                        .as_str()
+                        .unwrap()
+                        .starts_with(&format!("{}/snapshots/", machines.store)),
+                "{dataset_id}: {source:#}"
+            );
         }
     }
     // Nothing of it stays in the home that was only looked from.
@@ -62,7 +109,11 @@ fn a_release_and_its_records_are_made_again_from_what_the_store_has() {
 }
 
 fn files_below_or_none(folder: &Path) -> Vec<PathBuf> {
-    if folder.is_dir() { files_below(folder) } else { Vec::new() }
+    if folder.is_dir() {
+        files_below(folder)
+    } else {
+        Vec::new()
+    }
 }
 
 #[test]
@@ -70,36 +121,79 @@ fn what_neither_home_nor_store_has_makes_no_mismatch_and_what_is_damaged_does() 
     let place = Place::new();
     let machines = Machines::new(&place);
     let records = records(&release(&place, &machines));
-    let ask = |arguments: &[&str]| machines.ask("reader", &[arguments, &["--store", &machines.store]].concat());
+    let ask = |arguments: &[&str]| {
+        machines.ask(
+            "reader",
+            &[arguments, &["--store", &machines.store]].concat(),
+        )
+    };
     let permits = in_store(&place, "permit.nola");
     assert_eq!(permits.len(), 1);
     let kept = std::fs::read(&permits[0]).unwrap();
     std::fs::remove_file(&permits[0]).unwrap();
     let name = permits[0].file_name().unwrap().to_str().unwrap();
     let says_where = |text: &str| {
-        let home = machines.home("reader").join("snapshots/permit.nola").join(name);
+        let home = machines
+            .home("reader")
+            .join("snapshots/permit.nola")
+            .join(name);
         assert!(
-            text.contains(&format!("snapshot {} is gone", home.display())) && text.contains(&format!("the store {} does not have it", machines.store)),
+            text.contains(&format!("snapshot {} is gone", home.display()))
+                && text.contains(&format!("the store {} does not have it", machines.store)),
             "{text}"
         );
     };
     let traced = ask(&["trace", &records["permit.permit"]]).expect(2).json();
-    assert_eq!((&traced["replay"], &traced["differences"]), (&json!("not_possible"), &json!([])), "{traced:#}");
+    assert_eq!(
+        (&traced["replay"], &traced["differences"]),
+        (&json!("not_possible"), &json!([])),
+        "{traced:#}"
+    );
     says_where(traced["not_possible"].as_str().unwrap());
     let verified = ask(&["verify", "--rebuild"]).expect(2).json();
-    assert_eq!((&verified["verified"]["problems"], &verified["rebuilt"]["replay"]), (&json!([]), &json!("not_possible")), "{verified:#}");
-    assert_eq!((&verified["rebuilt"]["differences"], verified["verified"]["missing"].as_array().unwrap().len()), (&json!([]), 1), "{verified:#}");
+    assert_eq!(
+        (
+            &verified["verified"]["problems"],
+            &verified["rebuilt"]["replay"]
+        ),
+        (&json!([]), &json!("not_possible")),
+        "{verified:#}"
+    );
+    assert_eq!(
+        (
+            &verified["rebuilt"]["differences"],
+            verified["verified"]["missing"].as_array().unwrap().len()
+        ),
+        (&json!([]), 1),
+        "{verified:#}"
+    );
     says_where(verified["verified"]["missing"][0].as_str().unwrap());
-    says_where(verified["rebuilt"]["not_possible"]["permit.nola"].as_str().unwrap());
+    says_where(
+        verified["rebuilt"]["not_possible"]["permit.nola"]
+            .as_str()
+            .unwrap(),
+    );
     // Others are what they were.
     ask(&["trace", &records["license.license"]]).expect(0);
 
     std::fs::write(&permits[0], [&kept[..], b"\n"].concat()).unwrap();
     let traced = ask(&["trace", &records["permit.permit"]]).expect(1).json();
     assert_eq!(traced["replay"], json!("mismatch"), "{traced:#}");
-    assert!(traced["differences"][0].as_str().unwrap().contains("is not what was fetched"), "{traced:#}");
+    assert!(
+        traced["differences"][0]
+            .as_str()
+            .unwrap()
+            .contains("is not what was fetched"),
+        "{traced:#}"
+    );
     let verified = ask(&["verify", "--rebuild"]).expect(1).json();
-    assert!(verified["verified"]["problems"][0].as_str().unwrap().contains("is not what was fetched"), "{verified:#}");
+    assert!(
+        verified["verified"]["problems"][0]
+            .as_str()
+            .unwrap()
+            .contains("is not what was fetched"),
+        "{verified:#}"
+    );
     std::fs::write(&permits[0], &kept).unwrap();
     ask(&["verify", "--rebuild"]).expect(0);
 }
@@ -115,16 +209,28 @@ async fn of_an_archive_in_the_store_only_the_members_of_a_record_come() {
         machines.work("executor", &plan);
         machines.commit("driver", &plan).expect(0);
         std::fs::create_dir_all(machines.home("reader")).unwrap();
-        let key = server.keys().into_iter().find(|key| key.contains("sec.financial_value/") && key.ends_with(".parquet")).unwrap();
+        let key = server
+            .keys()
+            .into_iter()
+            .find(|key| key.contains("sec.financial_value/") && key.ends_with(".parquet"))
+            .unwrap();
         let file = place.root().join("part.parquet");
         std::fs::write(&file, server.object(&key)).unwrap();
         let record_id = rows_below(&file).into_keys().next().unwrap();
         server.given("");
-        let traced = machines.ask("reader", &["trace", &record_id, "--store", &machines.store]).expect(0).json();
+        let traced = machines
+            .ask("reader", &["trace", &record_id, "--store", &machines.store])
+            .expect(0)
+            .json();
         assert_eq!(traced["replay"], json!("match"), "{traced:#}");
         let given = server.given(FACTS);
         assert!(given > 0 && given < size / 2, "{given} of {size} bytes");
-        machines.ask("reader", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+        machines
+            .ask(
+                "reader",
+                &["verify", "--rebuild", "--store", &machines.store],
+            )
+            .expect(0);
     })
     .await
     .unwrap();
@@ -138,22 +244,54 @@ async fn a_server_replays_from_the_store_and_says_that_it_has_no_copy_where_ther
         let machines = Machines::new(&place);
         (records(&release(&place, &machines)), machines.store)
     });
-    let mut settings = settings(&place.root().join("reader"), Vec::new(), DeclarationFiles::built_in());
+    let mut settings = settings(
+        &place.root().join("reader"),
+        Vec::new(),
+        DeclarationFiles::built_in(),
+    );
     settings.releases = Releases::open(&settings.home, Some(&store)).unwrap();
     for dataset_id in ["permit.permit", "license.license", "sec.financial_value"] {
-        assert_eq!(replayed(&settings, &records[dataset_id]).await["verdict"], json!(Replay::Match), "{dataset_id}");
+        assert_eq!(
+            replayed(&settings, &records[dataset_id]).await["verdict"],
+            json!(Replay::Match),
+            "{dataset_id}"
+        );
     }
-    in_store(&place, "permit.nola").iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    in_store(&place, "permit.nola")
+        .iter()
+        .for_each(|file| std::fs::remove_file(file).unwrap());
     let told = replayed(&settings, &records["permit.permit"]).await;
-    assert_eq!((&told["verdict"], &told["reason"]), (&Value::Null, &json!("this server has no copy of the publisher's file")), "{told:#}");
+    assert_eq!(
+        (&told["verdict"], &told["reason"]),
+        (
+            &Value::Null,
+            &json!("this server has no copy of the publisher's file")
+        ),
+        "{told:#}"
+    );
 }
 
 async fn replayed(settings: &RunSettings, record_id: &str) -> Value {
     let record_id = record_id.parse().unwrap();
     let manifest = pubdata_run::current_manifest(settings).await.unwrap();
-    for part in manifest.datasets.values().flat_map(|dataset| &dataset.parts).filter(|part| part.may_hold(&record_id)) {
-        if let Ok(Some((columns, pointers))) = settings.releases.find_record(&manifest.release_id, part, &record_id).await {
-            let found = FoundRecord { manifest: &manifest, part, record_id: &record_id, columns: &columns, pointers: &pointers };
+    for part in manifest
+        .datasets
+        .values()
+        .flat_map(|dataset| &dataset.parts)
+        .filter(|part| part.may_hold(&record_id))
+    {
+        if let Ok(Some((columns, pointers))) = settings
+            .releases
+            .find_record(&manifest.release_id, part, &record_id)
+            .await
+        {
+            let found = FoundRecord {
+                manifest: &manifest,
+                part,
+                record_id: &record_id,
+                columns: &columns,
+                pointers: &pointers,
+            };
             return serde_json::to_value(told_replay(settings, &found).await.unwrap()).unwrap();
         }
     }

@@ -17,22 +17,44 @@ fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
     let old = place.current();
     let aside = place.root().join("old");
     copy_folder(&place.home(), &aside);
-    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
+    place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335")
+    });
     let expected = place.run(&[]).expect(0).release_id();
     assert_ne!(old, expected);
     let mut moved = Vec::new();
     for point in points {
         std::fs::remove_dir_all(place.home()).unwrap();
         copy_folder(&aside, &place.home());
-        let killed = place.run_command(&[]).env(VARIABLE, point).output().unwrap();
-        assert_eq!(killed.status.signal(), Some(6), "{point}: died there: {killed:?}");
+        let killed = place
+            .run_command(&[])
+            .env(VARIABLE, point)
+            .output()
+            .unwrap();
+        assert_eq!(
+            killed.status.signal(),
+            Some(6),
+            "{point}: died there: {killed:?}"
+        );
         let current = place.current();
         assert!(current == old || current == expected, "{point}: {current}");
         moved.push(current == expected);
         place.pubdata(&["verify"]).expect(0);
         let next = place.run(&[]).expect(0);
-        assert_eq!(next.release_id(), expected, "{point}: as a run that nobody disturbed");
-        assert_eq!(next.json()["outcome"], if current == old { "published" } else { "unchanged" }, "{point}");
+        assert_eq!(
+            next.release_id(),
+            expected,
+            "{point}: as a run that nobody disturbed"
+        );
+        assert_eq!(
+            next.json()["outcome"],
+            if current == old {
+                "published"
+            } else {
+                "unchanged"
+            },
+            "{point}"
+        );
         assert_eq!(place.current(), expected, "{point}");
         place.pubdata(&["verify"]).expect(0);
     }
@@ -41,31 +63,57 @@ fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
 
 #[test]
 fn killed_while_a_build_is_staged_the_old_release_stays_and_the_next_run_finishes() {
-    let moved = killed_at(FAULT_POINTS.iter().filter(|point| point.starts_with("stage.")));
+    let moved = killed_at(
+        FAULT_POINTS
+            .iter()
+            .filter(|point| point.starts_with("stage.")),
+    );
     assert!(moved.len() >= 4 && !moved.contains(&true), "{moved:?}");
 }
 
 #[test]
-fn killed_while_a_release_is_committed_readers_see_the_old_or_the_new_one_and_the_next_run_finishes() {
-    let moved = killed_at(FAULT_POINTS.iter().filter(|point| point.starts_with("commit.")));
-    assert!(moved.len() >= 6 && moved.contains(&false) && moved.contains(&true), "{moved:?}");
+fn killed_while_a_release_is_committed_readers_see_the_old_or_the_new_one_and_the_next_run_finishes()
+ {
+    let moved = killed_at(
+        FAULT_POINTS
+            .iter()
+            .filter(|point| point.starts_with("commit.")),
+    );
+    assert!(
+        moved.len() >= 6 && moved.contains(&false) && moved.contains(&true),
+        "{moved:?}"
+    );
 }
 
 #[test]
 fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
     let place = Place::with(GEOGRAPHY);
-    let killed = place.run_command(&[]).env(VARIABLE, "commit.begun").output().unwrap();
+    let killed = place
+        .run_command(&[])
+        .env(VARIABLE, "commit.begun")
+        .output()
+        .unwrap();
     assert_eq!(killed.status.signal(), Some(6));
     let next = place.run(&[]).expect(0);
     assert_eq!(next.task("nces.ccd_directory")["outcome"], "resumed");
-    assert_eq!(next.release_id(), Place::published_with(GEOGRAPHY).current());
+    assert_eq!(
+        next.release_id(),
+        Place::published_with(GEOGRAPHY).current()
+    );
 }
 
 #[test]
 fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
-    for (first, then) in [(&[][..], &["--force"][..]), (&["--accept", "nces.ccd_directory"], &[])] {
+    for (first, then) in [
+        (&[][..], &["--force"][..]),
+        (&["--accept", "nces.ccd_directory"], &[]),
+    ] {
         let place = Place::with(GEOGRAPHY);
-        let killed = place.run_command(first).env(VARIABLE, "commit.begun").output().unwrap();
+        let killed = place
+            .run_command(first)
+            .env(VARIABLE, "commit.begun")
+            .output()
+            .unwrap();
         assert_eq!(killed.status.signal(), Some(6));
         let next = place.run(then).expect(0);
         assert_eq!(next.task("nces.ccd_directory")["outcome"], "built");
@@ -75,8 +123,14 @@ fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
 #[test]
 fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
     let place = Place::with(GEOGRAPHY);
-    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
-    let killed = place.run_command(&[]).env(VARIABLE, "commit.begun").output().unwrap();
+    place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335")
+    });
+    let killed = place
+        .run_command(&[])
+        .env(VARIABLE, "commit.begun")
+        .output()
+        .unwrap();
     assert_eq!(killed.status.signal(), Some(6));
     let next = place.run(&[]).expect(10);
     assert_eq!(next.task("census.acs5/vintage=2023")["outcome"], "resumed");
@@ -85,24 +139,42 @@ fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
 #[test]
 fn killed_in_the_very_first_run_nothing_is_published_and_the_next_run_publishes() {
     let place = Place::with(GEOGRAPHY);
-    let killed = place.run_command(&[]).env(VARIABLE, "commit.manifest_written").output().unwrap();
+    let killed = place
+        .run_command(&[])
+        .env(VARIABLE, "commit.manifest_written")
+        .output()
+        .unwrap();
     assert_eq!(killed.status.signal(), Some(6));
     assert!(!place.home().join("channels/nightly").exists());
     place.pubdata(&["status"]).expect(0);
-    assert_eq!(place.run(&[]).expect(0).release_id(), Place::published_with(GEOGRAPHY).current());
+    assert_eq!(
+        place.run(&[]).expect(0).release_id(),
+        Place::published_with(GEOGRAPHY).current()
+    );
 }
 
 #[test]
 fn a_second_run_at_the_same_time_says_so_and_changes_nothing() {
     let place = Place::published_with(GEOGRAPHY);
     let first = place.current();
-    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
+    place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335")
+    });
     let lock = Home::open(&place.home()).unwrap().lock().unwrap();
-    for command in [&mut place.run_command(&[]), place.command(&["fetch"]).arg("--mirror").arg(place.mirror())] {
+    for command in [
+        &mut place.run_command(&[]),
+        place
+            .command(&["fetch"])
+            .arg("--mirror")
+            .arg(place.mirror()),
+    ] {
         let refused = pubdata_testing::answer(command).expect(50);
         assert!(refused.stderr.contains("another run"), "{refused:#?}");
     }
-    assert_eq!(place.pubdata(&["status", "--json"]).expect(0).json()["is_running"], true);
+    assert_eq!(
+        place.pubdata(&["status", "--json"]).expect(0).json()["is_running"],
+        true
+    );
     assert_eq!(place.current(), first);
     drop(lock);
     place.run(&[]).expect(0);
@@ -125,7 +197,8 @@ impl Observer for RollsBack {
     fn fetching(&self, _: usize) {}
     fn fetched(&self, _: &str, _: &str) {}
     fn building(&self, _: &str) {
-        self.once.call_once(|| drop(self.place.pubdata(&["releases", "rollback"]).expect(0)));
+        self.once
+            .call_once(|| drop(self.place.pubdata(&["releases", "rollback"]).expect(0)));
     }
     fn built(&self, _: &TaskReport) {}
 }
@@ -134,16 +207,31 @@ impl Observer for RollsBack {
 async fn a_channel_that_moves_while_a_run_builds_stays_where_it_was_moved() {
     let place = Place::published();
     let first = place.current();
-    let people =
-        |place: &Place, from: &str, to: &str| place.edit("acsdt5y2023-b01003.dat", |text| text.replace(&format!("US90210|{from}|"), &format!("US90210|{to}|")));
+    let people = |place: &Place, from: &str, to: &str| {
+        place.edit("acsdt5y2023-b01003.dat", |text| {
+            text.replace(&format!("US90210|{from}|"), &format!("US90210|{to}|"))
+        })
+    };
     people(&place, "19652", "19653");
     let second = place.run(&[]).expect(0).release_id();
     people(&place, "19653", "19654");
-    let settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
-    let observer = Arc::new(RollsBack { place, once: Once::new() });
-    let error = run::run(&settings, &(observer.clone() as SharedObserver)).await.unwrap_err();
+    let settings = settings(
+        &place.home(),
+        vec![place.mirror().display().to_string()],
+        DeclarationFiles::built_in(),
+    );
+    let observer = Arc::new(RollsBack {
+        place,
+        once: Once::new(),
+    });
+    let error = run::run(&settings, &(observer.clone() as SharedObserver))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
-    assert!(error.to_string().contains(&format!("was moved to {first}")), "{error}");
+    assert!(
+        error.to_string().contains(&format!("was moved to {first}")),
+        "{error}"
+    );
     let place = &observer.place;
     assert_eq!(place.current(), first);
     let third = place.run(&[]).expect(0).release_id();

@@ -15,21 +15,44 @@ fn offered_by_bash(script: &Path, words: &[&str]) -> BTreeSet<String> {
         words.len(),
         words.last().unwrap()
     );
-    let output = Command::new("bash").args(["--norc", "-c", &program]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let output = Command::new("bash")
+        .args(["--norc", "-c", &program])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn bash_completes_commands_their_commands_and_flags() {
     let place = Place::new();
     let script = place.root().join("pubdata.bash");
-    std::fs::write(&script, place.pubdata(&["completions", "bash"]).expect(0).stdout).unwrap();
+    std::fs::write(
+        &script,
+        place.pubdata(&["completions", "bash"]).expect(0).stdout,
+    )
+    .unwrap();
     let offered = |words: &[&str]| offered_by_bash(&script, words);
-    let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<String>>();
+    let set = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<BTreeSet<String>>()
+    };
     assert_eq!(offered(&["pro"]), set(&["probe"]));
     assert_eq!(offered(&["releases", "p"]), set(&["promote", "prune"]));
-    assert_eq!(offered(&["releases", "prune", "--sn"]), set(&["--snapshots"]));
+    assert_eq!(
+        offered(&["releases", "prune", "--sn"]),
+        set(&["--snapshots"])
+    );
     assert_eq!(offered(&["completions", "z"]), set(&["zsh"]));
 }
 
@@ -43,7 +66,13 @@ fn every_shell_has_a_script_that_names_the_commands() {
         }
     }
     let answer = place.pubdata(&["completions", "dash"]).expect(40);
-    assert!(answer.stderr.contains("possible values: bash, elvish, fish, powershell, zsh"), "{}", answer.stderr);
+    assert!(
+        answer
+            .stderr
+            .contains("possible values: bash, elvish, fish, powershell, zsh"),
+        "{}",
+        answer.stderr
+    );
     assert!(!place.home().exists(), "nothing is left behind");
 }
 
@@ -51,26 +80,61 @@ fn every_shell_has_a_script_that_names_the_commands() {
 fn each_command_has_a_page_with_its_flags_and_tables_keep_their_lines() {
     let place = Place::new();
     let folder = place.root().join("man");
-    assert_eq!(place.pubdata(&["man", "--output", folder.to_str().unwrap()]).expect(0).stdout, "");
+    assert_eq!(
+        place
+            .pubdata(&["man", "--output", folder.to_str().unwrap()])
+            .expect(0)
+            .stdout,
+        ""
+    );
     let page = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let mut pages: BTreeSet<String> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut pages: BTreeSet<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     assert_eq!(page("pubdata.1"), place.pubdata(&["man"]).expect(0).stdout);
     // Each name on a page of commands is that of a page, and each page is named on one.
-    let named: BTreeSet<String> = pages.iter().flat_map(|name| named_commands(&page(name))).collect();
+    let named: BTreeSet<String> = pages
+        .iter()
+        .flat_map(|name| named_commands(&page(name)))
+        .collect();
     assert!(pages.remove("pubdata.1") && named.len() > 30, "{named:?}");
     assert_eq!(pages, named);
     assert!(page("pubdata-run.1").contains("\\-\\-fetch\\-minutes"));
     let root = page("pubdata.1");
     let (_, tables) = root.split_once("\n.SH EXTRA\n.nf\n").unwrap();
-    assert!(tables.split_once("\n.fi\n.SH VERSION\n").unwrap().0.contains("\n  30  a source was unavailable\n"), "{tables}");
+    assert!(
+        tables
+            .split_once("\n.fi\n.SH VERSION\n")
+            .unwrap()
+            .0
+            .contains("\n  30  a source was unavailable\n"),
+        "{tables}"
+    );
     // What is told of a variable is its name: pages are made on some machine.
     let mut elsewhere = place.command(&["man"]);
-    assert_eq!(pubdata_testing::answer(elsewhere.env("PUBDATA_CONTACT", "me@example.org").env("PUBDATA_STORE", "file:///elsewhere")).expect(0).stdout, root);
+    assert_eq!(
+        pubdata_testing::answer(
+            elsewhere
+                .env("PUBDATA_CONTACT", "me@example.org")
+                .env("PUBDATA_STORE", "file:///elsewhere")
+        )
+        .expect(0)
+        .stdout,
+        root
+    );
 }
 
 /// Files of the pages that a page names below its commands: `pubdata\-run(1)`.
 fn named_commands(page: &str) -> Vec<String> {
-    let Some((_, commands)) = page.split_once("\n.SH SUBCOMMANDS\n") else { return Vec::new() };
-    let names = commands.lines().take_while(|line| !line.starts_with(".SH")).filter_map(|line| line.strip_suffix("(1)"));
-    names.map(|name| format!("{}.1", name.replace('\\', ""))).collect()
+    let Some((_, commands)) = page.split_once("\n.SH SUBCOMMANDS\n") else {
+        return Vec::new();
+    };
+    let names = commands
+        .lines()
+        .take_while(|line| !line.starts_with(".SH"))
+        .filter_map(|line| line.strip_suffix("(1)"));
+    names
+        .map(|name| format!("{}.1", name.replace('\\', "")))
+        .collect()
 }

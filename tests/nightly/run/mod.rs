@@ -1,4 +1,5 @@
-//! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the home afterwards.
+//! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the
+//! home afterwards.
 
 mod archives;
 mod believable;

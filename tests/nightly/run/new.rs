@@ -1,4 +1,5 @@
-//! From the file of a city that nobody has declared to an answer of the API: `pubdata new`, `check`, `run`, `serve`, and nothing else.
+//! From the file of a city that nobody has declared to an answer of the API: `pubdata new`,
+//! `check`, `run`, `serve`, and nothing else.
 
 mod layouts;
 mod refusals;
@@ -22,19 +23,39 @@ struct Begun {
 /// Puts a file on a mirror of its own and begins a list from it.
 fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> Begun {
     let place = Place::new();
-    let path = place.root().join("publisher").join(pubdata_fetch::mirror_path(url).unwrap());
+    let path = place
+        .root()
+        .join("publisher")
+        .join(pubdata_fetch::mirror_path(url).unwrap());
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();
     let folder = place.root().join("lists");
     let answer = new(&place, jurisdiction, url, more).expect(0);
-    Begun { report: answer.json(), place, folder }
+    Begun {
+        report: answer.json(),
+        place,
+        folder,
+    }
 }
 
 fn new(place: &Place, jurisdiction: &str, url: &str, more: &[&str]) -> Answer {
     let (mirror, folder) = (place.root().join("publisher"), place.root().join("lists"));
     let (mirror, folder) = (mirror.to_str().unwrap(), folder.to_str().unwrap());
-    let first = ["new", "permit", jurisdiction, "--json", "--url", url, "--declarations", folder];
-    let of_mirror: &[&str] = if more.contains(&"--file") { &[] } else { &["--mirror", mirror] };
+    let first = [
+        "new",
+        "permit",
+        jurisdiction,
+        "--json",
+        "--url",
+        url,
+        "--declarations",
+        folder,
+    ];
+    let of_mirror: &[&str] = if more.contains(&"--file") {
+        &[]
+    } else {
+        &["--mirror", mirror]
+    };
     place.pubdata(&[&first, of_mirror, more].concat())
 }
 
@@ -42,21 +63,34 @@ impl Begun {
     /// The publisher's name of one of our columns.
     fn column(&self, ours: &str) -> &str {
         let columns = self.report["columns"].as_array().unwrap();
-        columns.iter().find(|column| column["ours"] == ours).map_or("", |column| column["published"].as_str().unwrap())
+        columns
+            .iter()
+            .find(|column| column["ours"] == ours)
+            .map_or("", |column| column["published"].as_str().unwrap())
     }
 
     /// What is open, a line for each: `source.columns.issued_date: …`.
     fn decisions(&self) -> String {
         let all = self.report["decisions"].as_array().unwrap();
-        all.iter().map(|decision| format!("{}: {}\n", decision["key"].as_str().unwrap(), decision["text"].as_str().unwrap())).collect()
+        all.iter()
+            .map(|decision| {
+                format!(
+                    "{}: {}\n",
+                    decision["key"].as_str().unwrap(),
+                    decision["text"].as_str().unwrap()
+                )
+            })
+            .collect()
     }
 
     fn declaration(&self) -> String {
-        std::fs::read_to_string(self.folder.join(self.report["files"][0].as_str().unwrap())).unwrap()
+        std::fs::read_to_string(self.folder.join(self.report["files"][0].as_str().unwrap()))
+            .unwrap()
     }
 
     fn check(&self) -> Answer {
-        self.place.pubdata(&["check", "--declarations", self.folder.to_str().unwrap()])
+        self.place
+            .pubdata(&["check", "--declarations", self.folder.to_str().unwrap()])
     }
 
     /// Runs the list, from the publisher's file or from its own fixture.
@@ -66,18 +100,35 @@ impl Begun {
             "fixture" => PathBuf::from(self.report["fixture"].as_str().unwrap()),
             folder => self.place.root().join(folder),
         };
-        self.place.pubdata(&["run", "--json", pipeline, "--declarations", self.folder.to_str().unwrap(), "--mirror", mirror.to_str().unwrap()])
+        self.place.pubdata(&[
+            "run",
+            "--json",
+            pipeline,
+            "--declarations",
+            self.folder.to_str().unwrap(),
+            "--mirror",
+            mirror.to_str().unwrap(),
+        ])
     }
 
     /// A column of all permits that were published, by permit.
     fn published(&self, column: &str) -> Vec<(String, Value)> {
         let rows = self.place.rows("permit.permit");
-        rows.into_values().map(|row| (row.0["permit_number"].as_str().unwrap().to_owned(), row.0[column].clone())).collect()
+        rows.into_values()
+            .map(|row| {
+                (
+                    row.0["permit_number"].as_str().unwrap().to_owned(),
+                    row.0[column].clone(),
+                )
+            })
+            .collect()
     }
 
     fn value(&self, number: &str, column: &str) -> Value {
         let all = self.published(column);
-        all.into_iter().find(|(known, _)| known == number).map_or_else(|| panic!("no permit {number}"), |(_, value)| value)
+        all.into_iter()
+            .find(|(known, _)| known == number)
+            .map_or_else(|| panic!("no permit {number}"), |(_, value)| value)
     }
 
     /// The text of the fixture's rows.
@@ -104,27 +155,66 @@ impl Drop for Served {
 
 impl Served {
     fn start(begun: &Begun) -> Self {
-        let key = begun.place.pubdata(&["keys", "create", "--name", "me", "--scopes", "general", "--json"]).expect(0).json();
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let mut command = begun.place.command(&["serve", "--bind", &address, "--declarations", begun.folder.to_str().unwrap()]);
-        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Self { process, address, key: key["key"].as_str().unwrap().to_owned() }
+        let key = begun
+            .place
+            .pubdata(&[
+                "keys", "create", "--name", "me", "--scopes", "general", "--json",
+            ])
+            .expect(0)
+            .json();
+        let address = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .to_string();
+        let mut command = begun.place.command(&[
+            "serve",
+            "--bind",
+            &address,
+            "--declarations",
+            begun.folder.to_str().unwrap(),
+        ]);
+        let process = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            process,
+            address,
+            key: key["key"].as_str().unwrap().to_owned(),
+        }
     }
 
     fn get(&mut self, path: &str) -> Value {
         let mut stream = loop {
-            assert!(self.process.try_wait().unwrap().is_none(), "the server has ended");
+            assert!(
+                self.process.try_wait().unwrap().is_none(),
+                "the server has ended"
+            );
             match TcpStream::connect(&self.address) {
                 Ok(stream) => break stream,
                 Err(_) => std::thread::yield_now(),
             }
         };
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {}\r\nConnection: close\r\n\r\n", self.key).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {}\r\nConnection: close\r\n\r\n",
+            self.key
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
-        let body = if head.to_ascii_lowercase().contains("transfer-encoding: chunked") { unchunked(body) } else { body.to_owned() };
+        let body = if head
+            .to_ascii_lowercase()
+            .contains("transfer-encoding: chunked")
+        {
+            unchunked(body)
+        } else {
+            body.to_owned()
+        };
         serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"))
     }
 }

@@ -1,5 +1,5 @@
-//! Two nights of the archives of facts and filings: only registrants of which something changed are built, and the release is the one that
-//! a build from nothing makes.
+//! Two nights of the archives of facts and filings: only registrants of which something changed are
+//! built, and the release is the one that a build from nothing makes.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -36,17 +36,23 @@ fn before_filing(member: &str, accession: &str) -> String {
         let to = at + text[at..].find('}').unwrap() + 1;
         let is_followed = text[to..].starts_with(',');
         let is_preceded = text[..from].ends_with(',');
-        text.replace_range(from - usize::from(!is_followed && is_preceded)..to + usize::from(is_followed), "");
+        text.replace_range(
+            from - usize::from(!is_followed && is_preceded)..to + usize::from(is_followed),
+            "",
+        );
     }
     text
 }
 
-/// The night before the fixture's: without the new filing, without a registrant, and with other stamps in Meta's last annual report.
+/// The night before the fixture's: without the new filing, without a registrant, and with other
+/// stamps in Meta's last annual report.
 fn make_first_night(members: &mut BTreeMap<String, String>) {
     let earlier = before_filing(&members[KIMBERLY_CLARK], NEW_FILING);
     members.insert(KIMBERLY_CLARK.to_owned(), earlier);
     members.remove(JPMORGAN).unwrap();
-    let stamped = members[META].replace("\"fy\": 2024,", "\"fy\": null,").replace("\"fp\": \"FY\"", "\"fp\": null");
+    let stamped = members[META]
+        .replace("\"fy\": 2024,", "\"fy\": null,")
+        .replace("\"fp\": \"FY\"", "\"fp\": null");
     members.insert(META.to_owned(), stamped);
 }
 
@@ -69,9 +75,19 @@ impl Nights {
         let second_night = std::fs::read(place.file(FACTS)).unwrap();
         place.edit_archive(FACTS, make_first_night);
         publisher.serve_folder(&place.mirror());
-        let nights = Self { place, publisher, second_night };
+        let nights = Self {
+            place,
+            publisher,
+            second_night,
+        };
         let report = nights.run().await;
-        assert_eq!(subjects(&report), SubjectCounts { built: REGISTRANTS - 1, carried: 0 });
+        assert_eq!(
+            subjects(&report),
+            SubjectCounts {
+                built: REGISTRANTS - 1,
+                carried: 0
+            }
+        );
         nights
     }
 
@@ -81,7 +97,10 @@ impl Nights {
 
     fn settings(&self, home: &Path, files: DeclarationFiles) -> RunSettings {
         let settings = settings(home, vec![self.publisher.base_url()], files);
-        RunSettings { selectors: vec![FINANCIALS.to_owned()], ..settings }
+        RunSettings {
+            selectors: vec![FINANCIALS.to_owned()],
+            ..settings
+        }
     }
 
     async fn run(&self) -> RunReport {
@@ -90,26 +109,54 @@ impl Nights {
 
     async fn run_with(&self, files: DeclarationFiles) -> RunReport {
         let report = run_here(&self.settings(&self.place.home(), files)).await;
-        assert_eq!((report.exit_code, report.outcome), (ExitCode::Ok, "published"), "{report:#?}");
+        assert_eq!(
+            (report.exit_code, report.outcome),
+            (ExitCode::Ok, "published"),
+            "{report:#?}"
+        );
         report
     }
 
     /// What another home makes of what the publisher has now.
     async fn built_from_nothing(&self) -> RunReport {
-        run_here(&self.settings(&self.place.root().join("other-home"), DeclarationFiles::built_in())).await
+        run_here(&self.settings(
+            &self.place.root().join("other-home"),
+            DeclarationFiles::built_in(),
+        ))
+        .await
     }
 
     async fn diff(&self, from: &RunReport, to: &RunReport) -> ReleaseDiff {
         let settings = self.settings(&self.place.home(), DeclarationFiles::built_in());
-        let (from, to) = (settings.releases.manifest(release_id(from)).await.unwrap(), settings.releases.manifest(release_id(to)).await.unwrap());
-        store::diff(&settings.releases, (&from, &to), 5, &[]).await.unwrap()
+        let (from, to) = (
+            settings.releases.manifest(release_id(from)).await.unwrap(),
+            settings.releases.manifest(release_id(to)).await.unwrap(),
+        );
+        store::diff(&settings.releases, (&from, &to), 5, &[])
+            .await
+            .unwrap()
     }
 
     fn inodes(&self, report: &RunReport, dataset_id: &str) -> BTreeMap<String, u64> {
-        let folder = self.place.home().join("releases").join(release_id(report).as_str()).join(dataset_id);
+        let folder = self
+            .place
+            .home()
+            .join("releases")
+            .join(release_id(report).as_str())
+            .join(dataset_id);
         let files = pubdata_testing::files_below(&folder);
-        let buckets = files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "parquet"));
-        buckets.map(|bucket| (bucket.file_name().unwrap().to_str().unwrap().to_owned(), inode(bucket))).collect()
+        let buckets = files.iter().filter(|file| {
+            file.extension()
+                .is_some_and(|extension| extension == "parquet")
+        });
+        buckets
+            .map(|bucket| {
+                (
+                    bucket.file_name().unwrap().to_str().unwrap().to_owned(),
+                    inode(bucket),
+                )
+            })
+            .collect()
     }
 }
 
@@ -130,7 +177,13 @@ fn subjects(report: &RunReport) -> SubjectCounts {
 
 /// Added, removed, changed, provenance only, unchanged.
 fn counts(diff: &DatasetDiff) -> [u64; 5] {
-    [diff.added, diff.removed, diff.changed, diff.provenance_only, diff.unchanged]
+    [
+        diff.added,
+        diff.removed,
+        diff.changed,
+        diff.provenance_only,
+        diff.unchanged,
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,10 +192,22 @@ async fn only_registrants_that_changed_are_built_and_the_release_is_that_of_a_bu
     let first = nights.place.manifest();
     nights.night_falls();
     let report = nights.run().await;
-    assert_eq!(subjects(&report), SubjectCounts { built: 3, carried: REGISTRANTS - 3 });
+    assert_eq!(
+        subjects(&report),
+        SubjectCounts {
+            built: 3,
+            carried: REGISTRANTS - 3
+        }
+    );
     assert_ne!(nights.place.manifest()["datasets"], first["datasets"]);
     let from_nothing = nights.built_from_nothing().await;
-    assert_eq!(subjects(&from_nothing), SubjectCounts { built: REGISTRANTS, carried: 0 });
+    assert_eq!(
+        subjects(&from_nothing),
+        SubjectCounts {
+            built: REGISTRANTS,
+            carried: 0
+        }
+    );
     assert_eq!(release_id(&report), release_id(&from_nothing));
 }
 
@@ -150,59 +215,127 @@ async fn only_registrants_that_changed_are_built_and_the_release_is_that_of_a_bu
 async fn parts_in_which_nothing_changed_are_links_to_those_of_the_night_before() {
     let nights = Nights::first().await;
     let publish = |report: &RunReport| nights.inodes(report, "sec.financial_value");
-    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    let first =
+        run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
     assert_eq!(first.outcome, "unchanged");
     nights.night_falls();
     let second = nights.run().await;
     let (first, second) = (publish(&first), publish(&second));
-    let changed: Vec<&str> = second.iter().filter(|(bucket, inode)| first.get(*bucket) != Some(inode)).map(|(bucket, _)| bucket.as_str()).collect();
+    let changed: Vec<&str> = second
+        .iter()
+        .filter(|(bucket, inode)| first.get(*bucket) != Some(inode))
+        .map(|(bucket, _)| bucket.as_str())
+        .collect();
     assert_eq!(changed, ["617.parquet", "785.parquet", "801.parquet"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_filing_adds_values_and_new_stamps_change_none() {
     let nights = Nights::first().await;
-    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    let first =
+        run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
     let before = nights.place.rows("sec.financial_value");
     nights.night_falls();
     let second = nights.run().await;
     let after = nights.place.rows("sec.financial_value");
     let diff = nights.diff(&first, &second).await;
 
-    let [Cause::SourceChanged { source_id, url, from: Some(_), to: Some(_) }] = diff.causes[FINANCIALS].as_slice() else { panic!("{:?}", diff.causes) };
-    assert_eq!((source_id.as_str(), url.as_str()), ("sec.companyfacts", "https://www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip"));
+    let [
+        Cause::SourceChanged {
+            source_id,
+            url,
+            from: Some(_),
+            to: Some(_),
+        },
+    ] = diff.causes[FINANCIALS].as_slice()
+    else {
+        panic!("{:?}", diff.causes)
+    };
+    assert_eq!(
+        (source_id.as_str(), url.as_str()),
+        (
+            "sec.companyfacts",
+            "https://www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip"
+        )
+    );
 
     let is_of = |record: &store::Record, cik: &str| record.0["cik"] == cik;
     let count = |cik: &str| after.values().filter(|record| is_of(record, cik)).count() as u64;
-    let of_new_filing = after.values().filter(|record| record.0["accession_number"] == NEW_FILING).count() as u64;
-    let is_superseded = |id: &String| after.get(id).is_some_and(|record| record.0["is_latest"] == false);
-    let superseded = before.iter().filter(|(id, record)| is_of(record, "0000055785") && record.0["is_latest"] == true && is_superseded(id)).count() as u64;
+    let of_new_filing = after
+        .values()
+        .filter(|record| record.0["accession_number"] == NEW_FILING)
+        .count() as u64;
+    let is_superseded = |id: &String| {
+        after
+            .get(id)
+            .is_some_and(|record| record.0["is_latest"] == false)
+    };
+    let superseded = before
+        .iter()
+        .filter(|(id, record)| {
+            is_of(record, "0000055785") && record.0["is_latest"] == true && is_superseded(id)
+        })
+        .count() as u64;
     // The list of filings had this filing and those before it, and the archive had not.
-    let absent: Vec<&store::Record> = before.iter().filter(|(id, _)| !after.contains_key(*id)).map(|(_, record)| record).collect();
-    assert!(absent.iter().all(|record| record.0["null_reason"] == "filed_not_in_archive"), "{absent:?}");
+    let absent: Vec<&store::Record> = before
+        .iter()
+        .filter(|(id, _)| !after.contains_key(*id))
+        .map(|(_, record)| record)
+        .collect();
+    assert!(
+        absent
+            .iter()
+            .all(|record| record.0["null_reason"] == "filed_not_in_archive"),
+        "{absent:?}"
+    );
     let removed = absent.len() as u64;
-    assert!(of_new_filing > 10 && superseded > 3 && removed > 3, "{of_new_filing} {superseded} {removed}");
+    assert!(
+        of_new_filing > 10 && superseded > 3 && removed > 3,
+        "{of_new_filing} {superseded} {removed}"
+    );
     let values = &diff.datasets["sec.financial_value"];
-    let (kimberly_clark, meta, jpmorgan) = (count("0000055785"), count("0001326801"), count("0000019617"));
+    let (kimberly_clark, meta, jpmorgan) = (
+        count("0000055785"),
+        count("0001326801"),
+        count("0000019617"),
+    );
     // A metric that was never reported points to the whole member that does not say it.
     let rebuilt = kimberly_clark - of_new_filing - superseded + meta;
     let untouched = after.len() as u64 - kimberly_clark - meta - jpmorgan;
-    assert_eq!(counts(values), [of_new_filing + jpmorgan, removed, superseded, rebuilt, untouched]);
+    assert_eq!(
+        counts(values),
+        [
+            of_new_filing + jpmorgan,
+            removed,
+            superseded,
+            rebuilt,
+            untouched
+        ]
+    );
     assert!(
         values
             .examples
             .iter()
             .filter(|example| example.change == RecordChange::Changed)
-            .all(|example| example.columns.iter().all(|column| column.column == "is_latest"))
+            .all(|example| example
+                .columns
+                .iter()
+                .all(|column| column.column == "is_latest"))
     );
 
     // Meta's rows have the values of before, from a member with other bytes.
-    for (id, record) in after.iter().filter(|(_, record)| is_of(record, "0001326801")) {
+    for (id, record) in after
+        .iter()
+        .filter(|(_, record)| is_of(record, "0001326801"))
+    {
         assert_eq!(record.0, before[id].0);
         assert_ne!(record.1, before[id].1, "{id}");
     }
     let restated = &after["sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567"].0;
-    assert_eq!((&restated["value"], &restated["change"]), (&17_146_000_000_u64.into(), &"value".into()));
+    assert_eq!(
+        (&restated["value"], &restated["change"]),
+        (&17_146_000_000_u64.into(), &"value".into())
+    );
     let members = &diff.datasets["sec.archive_member"];
     assert_eq!(counts(members), [1, 0, 2, 0, REGISTRANTS as u64 - 3]);
 }
@@ -210,31 +343,63 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_packed_anew_changes_no_record_and_builds_no_registrant() {
     let nights = Nights::first().await;
-    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    let first =
+        run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
     nights.place.edit_archive(FACTS, |members| {
-        members.insert("a-note.txt".to_owned(), "not a member that is read".to_owned());
+        members.insert(
+            "a-note.txt".to_owned(),
+            "not a member that is read".to_owned(),
+        );
     });
     let second = nights.run().await;
-    assert_eq!(subjects(&second), SubjectCounts { built: 0, carried: REGISTRANTS - 1 });
+    assert_eq!(
+        subjects(&second),
+        SubjectCounts {
+            built: 0,
+            carried: REGISTRANTS - 1
+        }
+    );
     let diff = nights.diff(&first, &second).await;
-    assert!(diff.datasets.values().all(|dataset| counts(dataset)[..4] == [0; 4]), "{diff:#?}");
-    assert_eq!(nights.place.manifest()["release_id"].as_str(), Some(release_id(&nights.built_from_nothing().await).as_str()));
+    assert!(
+        diff.datasets
+            .values()
+            .all(|dataset| counts(dataset)[..4] == [0; 4]),
+        "{diff:#?}"
+    );
+    assert_eq!(
+        nights.place.manifest()["release_id"].as_str(),
+        Some(release_id(&nights.built_from_nothing().await).as_str())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn new_submissions_build_their_registrant_anew() {
     let nights = Nights::first().await;
-    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    let first =
+        run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
     // NVIDIA's report of fiscal 2025 says that its period ended on another day of the same week.
     nights.place.edit_archive("submissions.zip", |members| {
         let member = members.get_mut("CIK0001045810.json").unwrap();
         *member = member.replace("2025-01-26", "2025-01-25");
     });
     let second = nights.run().await;
-    assert_eq!(subjects(&second), SubjectCounts { built: 1, carried: REGISTRANTS - 2 });
+    assert_eq!(
+        subjects(&second),
+        SubjectCounts {
+            built: 1,
+            carried: REGISTRANTS - 2
+        }
+    );
     let diff = nights.diff(&first, &second).await;
-    assert!(matches!(diff.causes[FINANCIALS].as_slice(), [Cause::SourceChanged { source_id, .. }] if source_id == "sec.submissions"), "{:?}", diff.causes);
-    assert_eq!(release_id(&second), release_id(&nights.built_from_nothing().await));
+    assert!(
+        matches!(diff.causes[FINANCIALS].as_slice(), [Cause::SourceChanged { source_id, .. }] if source_id == "sec.submissions"),
+        "{:?}",
+        diff.causes
+    );
+    assert_eq!(
+        release_id(&second),
+        release_id(&nights.built_from_nothing().await)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -242,13 +407,27 @@ async fn findings_of_a_registrant_are_carried_over_with_it() {
     let nights = Nights::first().await;
     nights.place.edit_archive(FACTS, rename_only_fees);
     let report = nights.run().await;
-    assert_eq!(subjects(&report), SubjectCounts { built: 1, carried: REGISTRANTS - 2 }, "the other registrant of bucket 001 has rows in quarantine");
+    assert_eq!(
+        subjects(&report),
+        SubjectCounts {
+            built: 1,
+            carried: REGISTRANTS - 2
+        },
+        "the other registrant of bucket 001 has rows in quarantine"
+    );
     assert_eq!(report.tasks[0].quarantined_total(), 5);
     let from_nothing = nights.built_from_nothing().await;
-    assert_eq!((release_id(&report), &report.tasks[0].quarantined), (release_id(&from_nothing), &from_nothing.tasks[0].quarantined));
+    assert_eq!(
+        (release_id(&report), &report.tasks[0].quarantined),
+        (
+            release_id(&from_nothing),
+            &from_nothing.tasks[0].quarantined
+        )
+    );
 }
 
-/// A row of the year 2201 breaks a rule of its year and one of its filing date, which the alphabet has the other way round.
+/// A row of the year 2201 breaks a rule of its year and one of its filing date, which the alphabet
+/// has the other way round.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_carried() {
     let nights = Nights::first().await;
@@ -262,29 +441,54 @@ async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_car
     let settings = nights.settings(&nights.place.home(), DeclarationFiles::built_in());
     let built = run_here(&settings).await;
     let quarantine = nights.place.rows("pubdata.quarantine");
-    let of_value = quarantine.iter().filter(|(record_id, _)| record_id.contains("sec.financial_value") && record_id.contains("2201-"));
+    let of_value = quarantine.iter().filter(|(record_id, _)| {
+        record_id.contains("sec.financial_value") && record_id.contains("2201-")
+    });
     let rules: Vec<&Value> = of_value.map(|(_, (record, _))| &record["rule"]).collect();
     assert_eq!(rules, ["filed_date_believable", "out_of_range"]);
     nights.place.edit_archive(FACTS, rename_only_fees);
     let carried = run_here(&settings).await;
-    assert_eq!(subjects(&carried), SubjectCounts { built: 1, carried: REGISTRANTS - 2 });
+    assert_eq!(
+        subjects(&carried),
+        SubjectCounts {
+            built: 1,
+            carried: REGISTRANTS - 2
+        }
+    );
     assert_eq!(carried.tasks[0].quarantined, built.tasks[0].quarantined);
-    assert_eq!(release_id(&carried), release_id(&nights.built_from_nothing().await));
+    assert_eq!(
+        release_id(&carried),
+        release_id(&nights.built_from_nothing().await)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_declaration_builds_all_and_is_named_as_the_cause() {
     let nights = Nights::first().await;
-    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    let first =
+        run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
     let path = "pipelines/sec/financials.toml";
     let text = std::fs::read_to_string(project(path)).unwrap();
     let changed = text.replace("split_permille = 12", "split_permille = 11");
     assert_ne!(text, changed);
-    let second = nights.run_with(DeclarationFiles::built_in().with(&[(path, &changed)])).await;
-    assert_eq!(subjects(&second), SubjectCounts { built: REGISTRANTS - 1, carried: 0 });
+    let second = nights
+        .run_with(DeclarationFiles::built_in().with(&[(path, &changed)]))
+        .await;
+    assert_eq!(
+        subjects(&second),
+        SubjectCounts {
+            built: REGISTRANTS - 1,
+            carried: 0
+        }
+    );
     let diff = nights.diff(&first, &second).await;
     assert_eq!(diff.causes[FINANCIALS], [Cause::DeclarationChanged]);
-    assert!(diff.datasets.values().all(|dataset| counts(dataset)[..4] == [0; 4]), "{diff:#?}");
+    assert!(
+        diff.datasets
+            .values()
+            .all(|dataset| counts(dataset)[..4] == [0; 4]),
+        "{diff:#?}"
+    );
 }
 
 #[test]
@@ -297,7 +501,11 @@ fn what_was_staged_with_parts_of_a_release_that_is_no_longer_the_last_is_built_a
     std::fs::write(place.file(FACTS), second_night).unwrap();
     place.run(run).expect(0);
     place.edit_archive(FACTS, rename_only_fees);
-    let killed = place.run_command(run).env(VARIABLE, "commit.begun").output().unwrap();
+    let killed = place
+        .run_command(run)
+        .env(VARIABLE, "commit.begun")
+        .output()
+        .unwrap();
     assert_eq!(killed.status.signal(), Some(6), "{killed:?}");
     place.pubdata(&["releases", "rollback"]).expect(0);
     let next = place.run(run).expect(0);
@@ -309,22 +517,56 @@ fn what_was_staged_with_parts_of_a_release_that_is_no_longer_the_last_is_built_a
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_nothing() {
     let nights = Nights::first().await;
-    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    let first =
+        run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
     nights.night_falls();
     let path = "pipelines/sec/financials.toml";
-    let changed = std::fs::read_to_string(project(path)).unwrap().replace("split_permille = 12", "split_permille = 11");
-    let second = nights.run_with(DeclarationFiles::built_in().with(&[(path, &changed)])).await;
+    let changed = std::fs::read_to_string(project(path))
+        .unwrap()
+        .replace("split_permille = 12", "split_permille = 11");
+    let second = nights
+        .run_with(DeclarationFiles::built_in().with(&[(path, &changed)]))
+        .await;
     let settings = nights.settings(&nights.place.home(), DeclarationFiles::built_in());
-    let (from, to) = (settings.releases.manifest(release_id(&first)).await.unwrap(), settings.releases.manifest(release_id(&second)).await.unwrap());
-    let diff = explained_diff(&settings, (&from, &to), 5, &[]).await.unwrap();
-    assert_eq!((diff.causes[FINANCIALS].last(), diff.not_told_apart), (Some(&Cause::DeclarationChanged), Some(BTreeMap::new())));
+    let (from, to) = (
+        settings
+            .releases
+            .manifest(release_id(&first))
+            .await
+            .unwrap(),
+        settings
+            .releases
+            .manifest(release_id(&second))
+            .await
+            .unwrap(),
+    );
+    let diff = explained_diff(&settings, (&from, &to), 5, &[])
+        .await
+        .unwrap();
+    assert_eq!(
+        (diff.causes[FINANCIALS].last(), diff.not_told_apart),
+        (Some(&Cause::DeclarationChanged), Some(BTreeMap::new()))
+    );
     let of_source = |dataset: &DatasetDiff| {
         let why = dataset.why.as_ref().unwrap();
-        assert!(why.iter().all(|why| why.causes.causes == [RecordCause::SourceBytes] && why.causes.is_told_apart), "{why:#?}");
-        why.iter().map(|why| why.added + why.removed + why.changed + why.provenance_only).sum::<u64>()
+        assert!(
+            why.iter()
+                .all(|why| why.causes.causes == [RecordCause::SourceBytes]
+                    && why.causes.is_told_apart),
+            "{why:#?}"
+        );
+        why.iter()
+            .map(|why| why.added + why.removed + why.changed + why.provenance_only)
+            .sum::<u64>()
     };
     let told: u64 = diff.datasets.values().map(of_source).sum();
-    assert_eq!(told, diff.datasets.values().map(|dataset| counts(dataset)[..4].iter().sum::<u64>()).sum::<u64>());
+    assert_eq!(
+        told,
+        diff.datasets
+            .values()
+            .map(|dataset| counts(dataset)[..4].iter().sum::<u64>())
+            .sum::<u64>()
+    );
     assert!(diff.datasets["sec.financial_value"].added > 0 && told > 0);
 }
 
@@ -342,13 +584,25 @@ fn killed_anywhere_in_the_second_night_the_next_run_publishes_what_an_undisturbe
     for point in FAULT_POINTS {
         std::fs::remove_dir_all(place.home()).unwrap();
         copy_folder(&aside, &place.home());
-        let killed = place.run_command(run).env(VARIABLE, point).output().unwrap();
-        assert_eq!(killed.status.signal(), Some(6), "{point}: died there: {killed:?}");
+        let killed = place
+            .run_command(run)
+            .env(VARIABLE, point)
+            .output()
+            .unwrap();
+        assert_eq!(
+            killed.status.signal(),
+            Some(6),
+            "{point}: died there: {killed:?}"
+        );
         let current = place.current();
         assert!(current == old || current == expected, "{point}: {current}");
         place.pubdata(&["verify"]).expect(0);
         let next = place.run(run).expect(0);
-        assert_eq!(next.release_id(), expected, "{point}: as a run that nobody disturbed");
+        assert_eq!(
+            next.release_id(),
+            expected,
+            "{point}: as a run that nobody disturbed"
+        );
         place.pubdata(&["verify"]).expect(0);
     }
 }

@@ -1,4 +1,5 @@
-//! A list that a publisher hands out in pages, over HTTP: asked for to its end, page by page, and read as one file.
+//! A list that a publisher hands out in pages, over HTTP: asked for to its end, page by page, and
+//! read as one file.
 
 use std::path::PathBuf;
 
@@ -27,7 +28,8 @@ struct Site {
 }
 
 /// Where the publisher says how many records there are.
-const COUNT: &str = ", count = { url = \"https://www2.census.gov/count.json\", member = \"result.total\" }";
+const COUNT: &str =
+    ", count = { url = \"https://www2.census.gov/count.json\", member = \"result.total\" }";
 
 impl Site {
     async fn new() -> Self {
@@ -36,22 +38,41 @@ impl Site {
         std::fs::remove_file(place.file(FILE)).unwrap();
         let mut lines = text.lines().map(str::to_owned);
         let header = lines.next().unwrap();
-        let mut site = Self { place, publisher, header, rows: lines.collect(), count: "", least: 1_000_000 };
+        let mut site = Self {
+            place,
+            publisher,
+            header,
+            rows: lines.collect(),
+            count: "",
+            least: 1_000_000,
+        };
         assert_eq!(site.rows.len(), 56);
         // Rows without a ZCTA say nothing that is read: the list may have more of them.
-        let idle = site.rows.iter().find(|row| row.starts_with("||")).unwrap().clone();
+        let idle = site
+            .rows
+            .iter()
+            .find(|row| row.starts_with("||"))
+            .unwrap()
+            .clone();
         site.rows.extend(std::iter::repeat_n(idle, 8));
         site.publisher.serve_folder(&site.place.mirror());
         site
     }
 
     fn page(&self, offset: usize) -> PathBuf {
-        let folder = self.place.mirror().join("www2.census.gov/geo/docs/maps-data/data/rel2020/zcta520");
+        let folder = self
+            .place
+            .mirror()
+            .join("www2.census.gov/geo/docs/maps-data/data/rel2020/zcta520");
         folder.join(format!("{FILE}@offset={offset}"))
     }
 
     fn write_page(&self, offset: usize, rows: &[String]) {
-        std::fs::write(self.page(offset), format!("{}\n{}\n", self.header, rows.join("\n"))).unwrap();
+        std::fs::write(
+            self.page(offset),
+            format!("{}\n{}\n", self.header, rows.join("\n")),
+        )
+        .unwrap();
     }
 
     /// The first rows of the list in pages, and an empty page where the last one is full.
@@ -66,9 +87,15 @@ impl Site {
 
     fn settings(&self) -> RunSettings {
         let text = std::fs::read_to_string(project(DECLARATION)).unwrap();
-        let pages = format!("natl.txt?offset={{offset}}\"\npages = {{ variable = \"offset\", records = 20{} }}", self.count);
+        let pages = format!(
+            "natl.txt?offset={{offset}}\"\npages = {{ variable = \"offset\", records = 20{} }}",
+            self.count
+        );
         let paged = text.replacen("natl.txt\"", &pages, 1);
-        let paged = paged.replace("min_bytes = 1_000_000", &format!("min_bytes = {}", self.least));
+        let paged = paged.replace(
+            "min_bytes = 1_000_000",
+            &format!("min_bytes = {}", self.least),
+        );
         assert_ne!(text, paged);
         let files = DeclarationFiles::built_in().with(&[(DECLARATION, &paged)]);
         let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], files);
@@ -78,17 +105,32 @@ impl Site {
 
     /// A list of so many rows whose publisher counts it so, one answer after the other.
     async fn counted(rows: usize, counts: &[&str]) -> Self {
-        let site = Self { count: COUNT, ..Self::new().await };
+        let site = Self {
+            count: COUNT,
+            ..Self::new().await
+        };
         site.publish(rows);
-        let reply = |count: &&str| Reply::file(format!("{{\"success\": true, \"result\": {{\"total\": {count}}}}}"));
-        site.publisher.route("/www2.census.gov/count.json", counts.iter().map(reply).collect());
+        let reply = |count: &&str| {
+            Reply::file(format!(
+                "{{\"success\": true, \"result\": {{\"total\": {count}}}}}"
+            ))
+        };
+        site.publisher.route(
+            "/www2.census.gov/count.json",
+            counts.iter().map(reply).collect(),
+        );
         site
     }
 
     /// How often the first page and the count were asked for.
     fn asked(&self) -> (usize, usize) {
         let requests = self.publisher.all_requests();
-        let count = |ending: &str| requests.iter().filter(|request| request.target.ends_with(ending)).count();
+        let count = |ending: &str| {
+            requests
+                .iter()
+                .filter(|request| request.target.ends_with(ending))
+                .count()
+        };
         (count("@offset=0"), count("/count.json"))
     }
 
@@ -99,15 +141,26 @@ impl Site {
     /// The offsets of the pages that the current release was made from.
     fn offsets(&self) -> Vec<String> {
         let manifest = self.place.manifest();
-        let inputs = manifest["tasks"][TASK]["inputs"].as_array().unwrap().clone();
-        let pages = inputs.iter().filter(|input| input["source_id"] == "census.zcta_county");
-        pages.map(|input| input["keys"]["offset"].as_str().unwrap().to_owned()).collect()
+        let inputs = manifest["tasks"][TASK]["inputs"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let pages = inputs
+            .iter()
+            .filter(|input| input["source_id"] == "census.zcta_county");
+        pages
+            .map(|input| input["keys"]["offset"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
 /// Rows without their pointers.
 fn columns(place: &Place) -> Vec<Value> {
-    place.rows("geo.geography").into_values().map(|(columns, _)| Value::Object(columns)).collect()
+    place
+        .rows("geo.geography")
+        .into_values()
+        .map(|(columns, _)| Value::Object(columns))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,20 +177,38 @@ async fn pages_are_one_list_whose_rows_lead_back_to_their_pages() {
     let rows = site.place.rows("geo.geography");
     let on_last_page = rows.iter().find(|(_, (_, pointers))| {
         let third = site.place.snapshot("natl-40.txt");
-        pointers.iter().any(|pointer| third.to_str().unwrap().contains(&pointer.snapshot.to_string()))
+        pointers.iter().any(|pointer| {
+            third
+                .to_str()
+                .unwrap()
+                .contains(&pointer.snapshot.to_string())
+        })
     });
     let (record_id, _) = on_last_page.expect("an area whose counties stand on the last page");
-    let traced = trace(&site.settings(), &record_id.parse().unwrap(), None).await.unwrap();
+    let traced = trace(&site.settings(), &record_id.parse().unwrap(), None)
+        .await
+        .unwrap();
     assert!(traced.is_match, "{:?}", traced.differences);
 
     // The next night nothing is sent again.
     let before = site.publisher.all_requests().len();
     let report = site.run().await;
-    assert_eq!((report.outcome, report.exit_code), ("unchanged", ExitCode::Ok));
+    assert_eq!(
+        (report.outcome, report.exit_code),
+        ("unchanged", ExitCode::Ok)
+    );
     let requests = site.publisher.all_requests();
-    let pages: Vec<_> = requests[before..].iter().filter(|request| request.target.contains("@offset=")).collect();
+    let pages: Vec<_> = requests[before..]
+        .iter()
+        .filter(|request| request.target.contains("@offset="))
+        .collect();
     assert_eq!(pages.len(), 3);
-    assert!(pages.iter().all(|request| !request.header("if-none-match").is_empty()), "{pages:?}");
+    assert!(
+        pages
+            .iter()
+            .all(|request| !request.header("if-none-match").is_empty()),
+        "{pages:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,12 +216,23 @@ async fn a_night_with_fewer_pages_reads_no_page_of_the_night_before() {
     let site = Site::new().await;
     site.publish(60);
     assert_eq!(site.run().await.exit_code, ExitCode::Ok);
-    assert_eq!(site.offsets(), ["0", "20", "40", "60"], "a full page is followed by another, though it be empty");
+    assert_eq!(
+        site.offsets(),
+        ["0", "20", "40", "60"],
+        "a full page is followed by another, though it be empty"
+    );
     site.publish(56);
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert_eq!(site.offsets(), ["0", "20", "40"]);
-    assert!(report.tasks[0].reasons.iter().any(|reason| reason.starts_with("source file no longer read") && reason.contains("offset=60")), "{report:#?}");
+    assert!(
+        report.tasks[0]
+            .reasons
+            .iter()
+            .any(|reason| reason.starts_with("source file no longer read")
+                && reason.contains("offset=60")),
+        "{report:#?}"
+    );
 }
 
 /// The list has failed, and the run says so.
@@ -164,19 +246,43 @@ fn says(report: &RunReport, text: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
     let site = Site::new().await;
-    says(&site.run().await, &format!("the mirror {} has no www2.census.gov/", site.publisher.base_url()));
+    says(
+        &site.run().await,
+        &format!(
+            "the mirror {} has no www2.census.gov/",
+            site.publisher.base_url()
+        ),
+    );
     site.publish(56);
     std::fs::remove_file(site.page(40)).unwrap();
-    says(&site.run().await, "offset=40 is missing, and the one before it is full");
+    says(
+        &site.run().await,
+        "offset=40 is missing, and the one before it is full",
+    );
     site.write_page(20, &site.rows[..20]);
-    says(&site.run().await, "offset=20 is the one before it once more");
+    says(
+        &site.run().await,
+        "offset=20 is the one before it once more",
+    );
 
     // The first page alone is the list, when it is not full.
     site.write_page(0, &site.rows[..19]);
     std::fs::remove_file(site.page(20)).unwrap();
     let report = site.run().await;
-    assert!(report.sources.iter().any(|source| source.url.ends_with("offset=0") && source.outcome == "new"), "{report:#?}");
-    assert!(!report.sources.iter().any(|source| source.url.ends_with("offset=20")), "{report:#?}");
+    assert!(
+        report
+            .sources
+            .iter()
+            .any(|source| source.url.ends_with("offset=0") && source.outcome == "new"),
+        "{report:#?}"
+    );
+    assert!(
+        !report
+            .sources
+            .iter()
+            .any(|source| source.url.ends_with("offset=20")),
+        "{report:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,11 +293,19 @@ async fn a_list_that_lost_pages_is_not_believed_but_one_whose_last_page_shrank_i
     // The last page loses more than a fifth of its bytes, the list does not.
     site.publish(61);
     let report = site.run().await;
-    assert_eq!((report.exit_code, report.outcome), (ExitCode::Ok, "published"), "{report:#?}");
+    assert_eq!(
+        (report.exit_code, report.outcome),
+        (ExitCode::Ok, "published"),
+        "{report:#?}"
+    );
     site.publish(30);
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Blocked, "{report:#?}");
-    assert!(report.tasks[0].reasons[0].contains("of the last release; more than 20 % is not believed"), "{:?}", report.tasks[0].reasons);
+    assert!(
+        report.tasks[0].reasons[0].contains("of the last release; more than 20 % is not believed"),
+        "{:?}",
+        report.tasks[0].reasons
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,10 +313,21 @@ async fn pages_that_have_as_many_records_as_the_publisher_counts_are_the_list() 
     let site = Site::counted(56, &["56"]).await;
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    assert_eq!((site.offsets(), site.asked()), (vec!["0".to_owned(), "20".to_owned(), "40".to_owned()], (1, 2)));
+    assert_eq!(
+        (site.offsets(), site.asked()),
+        (
+            vec!["0".to_owned(), "20".to_owned(), "40".to_owned()],
+            (1, 2)
+        )
+    );
     let manifest = site.place.manifest();
     let inputs = manifest["tasks"][TASK]["inputs"].as_array().unwrap();
-    assert!(!inputs.iter().any(|input| input["url"].as_str().unwrap().ends_with("count.json")), "a count is no file of the list");
+    assert!(
+        !inputs
+            .iter()
+            .any(|input| input["url"].as_str().unwrap().ends_with("count.json")),
+        "a count is no file of the list"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -211,18 +336,27 @@ async fn a_list_that_changes_while_it_is_asked_for_is_asked_for_again() {
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert_eq!(site.asked(), (2, 4));
-    let pages: Vec<_> = report.sources.iter().filter(|source| source.url.contains("offset=")).map(|source| &*source.outcome).collect();
+    let pages: Vec<_> = report
+        .sources
+        .iter()
+        .filter(|source| source.url.contains("offset="))
+        .map(|source| &*source.outcome)
+        .collect();
     assert_eq!(pages, ["new"; 3], "each page is told once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_never_holds_still_is_not_believed() {
     let site = Site::counted(56, &["55", "56", "57", "58", "59", "60"]).await;
-    says(&site.run().await, "the list changed while it was being asked for: 59 records before, 60 after, 56 on its pages, 3 times in a row");
+    says(
+        &site.run().await,
+        "the list changed while it was being asked for: 59 records before, 60 after, 56 on its pages, 3 times in a row",
+    );
     assert_eq!(site.asked(), (3, 6));
 }
 
-/// A row that moved from the first page to the second while the first was read is on both, and the last one on none.
+/// A row that moved from the first page to the second while the first was read is on both, and the
+/// last one on none.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_that_do_not_add_up_are_not_believed() {
     let site = Site::counted(56, &["56"]).await;
@@ -230,48 +364,95 @@ async fn pages_that_do_not_add_up_are_not_believed() {
     rows.truncate(20);
     site.write_page(20, &rows);
     site.write_page(40, &site.rows[39..56]);
-    says(&site.run().await, "the pages have 57 records and the publisher counts 56: rows moved between two pages, 3 times in a row");
+    says(
+        &site.run().await,
+        "the pages have 57 records and the publisher counts 56: rows moved between two pages, 3 times in a row",
+    );
 
-    // A server that hands out fewer records at a time than it is asked for: its first page looks like the last.
+    // A server that hands out fewer records at a time than it is asked for: its first page looks
+    // like the last.
     let site = Site::counted(56, &["56"]).await;
     site.write_page(0, &site.rows[..15]);
-    says(&site.run().await, "the pages have 15 records and the publisher counts 56: rows moved between two pages, or a page has fewer records than");
+    says(
+        &site.run().await,
+        "the pages have 15 records and the publisher counts 56: rows moved between two pages, or a page has fewer records than",
+    );
 }
 
 /// What is declared as the least bytes is of the whole list: a page has few of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_least_bytes_are_those_of_all_pages_together() {
     for (least, outcome) in [(4_000, "new"), (1_000_000, "failed")] {
-        let site = Site { least, ..Site::new().await };
+        let site = Site {
+            least,
+            ..Site::new().await
+        };
         site.publish(56);
-        let sizes: Vec<u64> = [0, 20, 40].map(|offset| std::fs::metadata(site.page(offset)).unwrap().len()).into();
-        assert!(sizes.iter().all(|size| *size < 4_000) && sizes.iter().sum::<u64>() > 4_000, "{sizes:?}");
+        let sizes: Vec<u64> = [0, 20, 40]
+            .map(|offset| std::fs::metadata(site.page(offset)).unwrap().len())
+            .into();
+        assert!(
+            sizes.iter().all(|size| *size < 4_000) && sizes.iter().sum::<u64>() > 4_000,
+            "{sizes:?}"
+        );
         // Of no sample.
         std::fs::remove_file(site.place.mirror().join(".pubdata-mirror")).unwrap();
         site.publisher.serve_folder(&site.place.mirror());
         let report = site.run().await;
-        let reasons = report.tasks.iter().flat_map(|task| &task.reasons).cloned().collect::<Vec<_>>().join("; ");
-        let told = format!("its pages have {} bytes together, fewer than the 1000000 declared as `min_bytes`", sizes.iter().sum::<u64>());
+        let reasons = report
+            .tasks
+            .iter()
+            .flat_map(|task| &task.reasons)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ");
+        let told = format!(
+            "its pages have {} bytes together, fewer than the 1000000 declared as `min_bytes`",
+            sizes.iter().sum::<u64>()
+        );
         assert_eq!(reasons.contains(&told), outcome == "failed", "{reasons}");
-        let pages: Vec<&FetchedSource> = report.sources.iter().filter(|source| source.url.contains("offset=")).collect();
-        assert!(pages.len() == 3 && pages.iter().all(|page| page.outcome == "new"), "{pages:#?}");
+        let pages: Vec<&FetchedSource> = report
+            .sources
+            .iter()
+            .filter(|source| source.url.contains("offset="))
+            .collect();
+        assert!(
+            pages.len() == 3 && pages.iter().all(|page| page.outcome == "new"),
+            "{pages:#?}"
+        );
     }
 }
 
-/// What cannot be read is asked for whole the next night, and what is of a sample passes offline, too.
+/// What cannot be read is asked for whole the next night, and what is of a sample passes offline,
+/// too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_came_broken_is_asked_for_whole_and_offline_nothing_is_judged_by_its_bytes() {
     let site = Site::counted(56, &["56"]).await;
     let broken = Reply::file("{\"result\": {}}").etag("\"broken\"");
-    site.publisher.route("/www2.census.gov/count.json", vec![broken, Reply::file("{\"result\": {\"total\": 56}}")]);
+    site.publisher.route(
+        "/www2.census.gov/count.json",
+        vec![broken, Reply::file("{\"result\": {\"total\": 56}}")],
+    );
     says(&site.run().await, "there is no number at `result.total`");
     assert_eq!(site.run().await.exit_code, ExitCode::Ok);
     let requests = site.publisher.all_requests();
-    let second = requests.iter().filter(|request| request.target.ends_with("/count.json")).nth(1).unwrap();
+    let second = requests
+        .iter()
+        .filter(|request| request.target.ends_with("/count.json"))
+        .nth(1)
+        .unwrap();
     assert_eq!(second.header("if-none-match"), "", "{second:#?}");
 
-    let offline = run_here(&RunSettings { is_offline: true, ..site.settings() }).await;
-    assert_eq!((offline.exit_code, offline.tasks[0].outcome), (ExitCode::Ok, "fresh"), "{offline:#?}");
+    let offline = run_here(&RunSettings {
+        is_offline: true,
+        ..site.settings()
+    })
+    .await;
+    assert_eq!(
+        (offline.exit_code, offline.tasks[0].outcome),
+        (ExitCode::Ok, "fresh"),
+        "{offline:#?}"
+    );
 }
 
 /// A count that is told before the pages and not after them still counts.
@@ -279,26 +460,48 @@ async fn a_page_that_came_broken_is_asked_for_whole_and_offline_nothing_is_judge
 async fn a_count_that_is_told_once_is_compared_with_the_pages() {
     let site = Site::counted(56, &["0"]).await;
     let told = || Reply::file("{\"result\": {\"total\": 60}}");
-    site.publisher.route("/www2.census.gov/count.json", vec![told(), Reply::page(404), Reply::page(404)]);
-    says(&site.run().await, "the pages have 56 records and the publisher counts 60");
+    site.publisher.route(
+        "/www2.census.gov/count.json",
+        vec![told(), Reply::page(404), Reply::page(404)],
+    );
+    says(
+        &site.run().await,
+        "the pages have 56 records and the publisher counts 60",
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_that_a_mirror_does_not_have_leaves_the_pages_unchecked_and_one_that_fails_does_not() {
+async fn a_count_that_a_mirror_does_not_have_leaves_the_pages_unchecked_and_one_that_fails_does_not()
+ {
     let site = Site::counted(56, &["0"]).await;
-    site.publisher.route("/www2.census.gov/count.json", vec![Reply::page(404)]);
+    site.publisher
+        .route("/www2.census.gov/count.json", vec![Reply::page(404)]);
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    assert!(!report.sources.iter().any(|source| source.url.ends_with("count.json")), "{report:#?}");
+    assert!(
+        !report
+            .sources
+            .iter()
+            .any(|source| source.url.ends_with("count.json")),
+        "{report:#?}"
+    );
 
-    let reported = "{\"error\":{\"code\":400,\"message\":\"Invalid query parameters.\",\"details\":[]}}";
+    let reported =
+        "{\"error\":{\"code\":400,\"message\":\"Invalid query parameters.\",\"details\":[]}}";
     for (reply, expected) in [
         (Reply::page(503), "503"),
-        (Reply::file("{\"result\": {\"total\": \"many\"}}"), "there is no number at `result.total`"),
-        (Reply::file(reported), "the server answered 200 OK and reports an error: 400 Invalid query parameters."),
+        (
+            Reply::file("{\"result\": {\"total\": \"many\"}}"),
+            "there is no number at `result.total`",
+        ),
+        (
+            Reply::file(reported),
+            "the server answered 200 OK and reports an error: 400 Invalid query parameters.",
+        ),
     ] {
         let site = Site::counted(56, &["0"]).await;
-        site.publisher.route("/www2.census.gov/count.json", vec![reply]);
+        site.publisher
+            .route("/www2.census.gov/count.json", vec![reply]);
         says(&site.run().await, expected);
     }
 }

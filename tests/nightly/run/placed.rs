@@ -1,4 +1,5 @@
-//! A run whose work other processes do: by hand, in any order, twice, killed, and on a store that fails. It always makes the release of `run`.
+//! A run whose work other processes do: by hand, in any order, twice, killed, and on a store that
+//! fails. It always makes the release of `run`.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -27,11 +28,19 @@ pub struct Machines<'a> {
 
 impl<'a> Machines<'a> {
     pub fn new(place: &'a Place) -> Self {
-        Self { place, store: format!("file://{}", place.root().join("store").display()), environment: Vec::new() }
+        Self {
+            place,
+            store: format!("file://{}", place.root().join("store").display()),
+            environment: Vec::new(),
+        }
     }
 
     pub fn on(place: &'a Place, server: &ObjectServer) -> Self {
-        Self { place, store: "s3://bucket/night".to_owned(), environment: server.environment() }
+        Self {
+            place,
+            store: "s3://bucket/night".to_owned(),
+            environment: server.environment(),
+        }
     }
 
     pub fn home(&self, machine: &str) -> PathBuf {
@@ -40,10 +49,20 @@ impl<'a> Machines<'a> {
 
     fn command(&self, machine: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-        for name in ["PUBDATA_HOME", "PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_LOG"] {
+        for name in [
+            "PUBDATA_HOME",
+            "PUBDATA_STORE",
+            "PUBDATA_DECLARATIONS",
+            "PUBDATA_LOG",
+        ] {
             command.env_remove(name);
         }
-        command.args(arguments).arg("--json").arg("--home").arg(self.home(machine)).envs(self.environment.iter().cloned());
+        command
+            .args(arguments)
+            .arg("--json")
+            .arg("--home")
+            .arg(self.home(machine))
+            .envs(self.environment.iter().cloned());
         command
     }
 
@@ -59,22 +78,72 @@ impl<'a> Machines<'a> {
     #[track_caller]
     fn plan_of(&self, tasks: &[&str]) -> Plan {
         let mirror = self.place.mirror().display().to_string();
-        let written = self.ask("driver", &[&["plan", "--write", "--store", &self.store, "--mirror", &mirror], tasks].concat()).expect(0).json();
-        let list = |of: &Value, key: &str| of.as_array().unwrap().iter().map(|item| item[key].to_string().trim_matches('"').to_owned()).collect();
+        let written = self
+            .ask(
+                "driver",
+                &[
+                    &[
+                        "plan",
+                        "--write",
+                        "--store",
+                        &self.store,
+                        "--mirror",
+                        &mirror,
+                    ],
+                    tasks,
+                ]
+                .concat(),
+            )
+            .expect(0)
+            .json();
+        let list = |of: &Value, key: &str| {
+            of.as_array()
+                .unwrap()
+                .iter()
+                .map(|item| item[key].to_string().trim_matches('"').to_owned())
+                .collect()
+        };
         let work = written["work"].as_array().unwrap().iter().map(|work| Work {
             task_id: work["task_id"].as_str().unwrap().to_owned(),
             inputs: list(&work["inputs"], "number"),
             units: list(&work["units"], "key"),
         });
-        Plan { address: written["plan"].as_str().unwrap().to_owned(), work: work.collect() }
+        Plan {
+            address: written["plan"].as_str().unwrap().to_owned(),
+            work: work.collect(),
+        }
     }
 
     fn split(&self, machine: &str, plan: &Plan, work: &Work) -> Command {
-        self.command(machine, &["task", "split", "--plan", &plan.address, "--task", &work.task_id, "--input", &work.inputs.join(",")])
+        self.command(
+            machine,
+            &[
+                "task",
+                "split",
+                "--plan",
+                &plan.address,
+                "--task",
+                &work.task_id,
+                "--input",
+                &work.inputs.join(","),
+            ],
+        )
     }
 
     fn build(&self, machine: &str, plan: &Plan, work: &Work, units: &[String]) -> Command {
-        self.command(machine, &["task", "build", "--plan", &plan.address, "--task", &work.task_id, "--unit", &units.join(",")])
+        self.command(
+            machine,
+            &[
+                "task",
+                "build",
+                "--plan",
+                &plan.address,
+                "--task",
+                &work.task_id,
+                "--unit",
+                &units.join(","),
+            ],
+        )
     }
 
     /// All that the plan asks for, on one machine.
@@ -96,7 +165,10 @@ impl<'a> Machines<'a> {
 
     /// As many releases as the store has, by the files that name them.
     fn releases(&self) -> usize {
-        files_below(&self.place.root().join("store")).iter().filter(|path| path.ends_with("manifest.json")).count()
+        files_below(&self.place.root().join("store"))
+            .iter()
+            .filter(|path| path.ends_with("manifest.json"))
+            .count()
     }
 }
 
@@ -113,7 +185,9 @@ pub struct Work {
 
 /// Changes one permit, and one figure of one registrant.
 pub fn second_night(place: &Place) {
-    place.edit(PERMITS, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
+    place.edit(PERMITS, |text| {
+        text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY")
+    });
     place.edit_archive(FACTS, |members: &mut BTreeMap<String, String>| {
         let text = members.values_mut().next().unwrap();
         *text = text.replacen("\"val\":", "\"val\":1", 1);
@@ -137,23 +211,57 @@ fn placed_work_makes_the_release_of_run_night_by_night() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let plan = machines.plan();
-    let shapes: Vec<(bool, bool)> = plan.work.iter().map(|work| (work.inputs.is_empty(), work.units.len() > 1)).collect();
+    let shapes: Vec<(bool, bool)> = plan
+        .work
+        .iter()
+        .map(|work| (work.inputs.is_empty(), work.units.len() > 1))
+        .collect();
     assert_eq!(plan.work.len(), 3);
-    assert!(shapes.contains(&(true, false)) && shapes.contains(&(true, true)) && shapes.contains(&(false, true)), "at once, shards, buckets: {shapes:?}");
+    assert!(
+        shapes.contains(&(true, false))
+            && shapes.contains(&(true, true))
+            && shapes.contains(&(false, true)),
+        "at once, shards, buckets: {shapes:?}"
+    );
     machines.work("executor", &plan);
-    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), expected[0]);
+    assert_eq!(
+        machines.commit("driver", &plan).expect(0).release_id(),
+        expected[0]
+    );
 
     second_night(&place);
     let next = machines.plan();
     let tasks: Vec<&str> = next.work.iter().map(|work| work.task_id.as_str()).collect();
-    assert_eq!(tasks, ["permit.nola", "sec.financials"], "what did not change is not built");
-    assert!(next.work[1].units.len() < plan.work.iter().find(|work| work.task_id == tasks[1]).unwrap().units.len(), "nor the shards that did not");
+    assert_eq!(
+        tasks,
+        ["permit.nola", "sec.financials"],
+        "what did not change is not built"
+    );
+    assert!(
+        next.work[1].units.len()
+            < plan
+                .work
+                .iter()
+                .find(|work| work.task_id == tasks[1])
+                .unwrap()
+                .units
+                .len(),
+        "nor the shards that did not"
+    );
     machines.work("executor", &next);
     let committed = machines.commit("driver", &next).expect(0);
     assert_eq!(committed.release_id(), expected[1]);
     let subjects = &committed.task("sec.financials")["subjects"];
-    assert!(subjects["built"].as_u64() == Some(1) && subjects["carried"].as_u64() >= Some(1), "{subjects}");
-    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+    assert!(
+        subjects["built"].as_u64() == Some(1) && subjects["carried"].as_u64() >= Some(1),
+        "{subjects}"
+    );
+    machines
+        .ask(
+            "driver",
+            &["verify", "--rebuild", "--store", &machines.store],
+        )
+        .expect(0);
 }
 
 #[test]
@@ -164,18 +272,55 @@ fn shares_of_the_work_are_all_of_it_each_once() {
     let mut done = Vec::new();
     for what in ["split", "build"] {
         for share in ["0/3", "1/3", "2/3"] {
-            let told = machines.ask("executor", &["task", what, "--plan", &plan.address, "--share", share]).expect(0).json();
+            let told = machines
+                .ask(
+                    "executor",
+                    &["task", what, "--plan", &plan.address, "--share", share],
+                )
+                .expect(0)
+                .json();
             let of_share = told["units"].as_array().unwrap().clone();
             assert!(!of_share.is_empty() || what == "split", "{what} {share}");
-            assert!(of_share.iter().all(|unit| unit["is_known"] == false), "{of_share:?}");
+            assert!(
+                of_share.iter().all(|unit| unit["is_known"] == false),
+                "{of_share:?}"
+            );
             done.extend(of_share);
         }
     }
-    assert_eq!(done.len(), plan.work.iter().map(|work| work.inputs.len() + work.units.len()).sum::<usize>());
-    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
-    machines.ask("executor", &["task", "build", "--plan", &plan.address, "--share", "3/3"]).expect(40);
-    machines.ask("executor", &["task", "build", "--plan", &plan.address, "--task", "permit.nola"]).expect(40);
-    machines.ask("executor", &["task", "build", "--plan", &plan.address]).expect(40);
+    assert_eq!(
+        done.len(),
+        plan.work
+            .iter()
+            .map(|work| work.inputs.len() + work.units.len())
+            .sum::<usize>()
+    );
+    assert_eq!(
+        machines.commit("driver", &plan).expect(0).release_id(),
+        of_run(1)[0]
+    );
+    machines
+        .ask(
+            "executor",
+            &["task", "build", "--plan", &plan.address, "--share", "3/3"],
+        )
+        .expect(40);
+    machines
+        .ask(
+            "executor",
+            &[
+                "task",
+                "build",
+                "--plan",
+                &plan.address,
+                "--task",
+                "permit.nola",
+            ],
+        )
+        .expect(40);
+    machines
+        .ask("executor", &["task", "build", "--plan", &plan.address])
+        .expect(40);
 }
 
 #[test]
@@ -183,28 +328,57 @@ fn nothing_is_published_before_all_is_done_and_twice_is_once() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let plan = machines.plan();
-    let buckets = plan.work.iter().find(|work| !work.inputs.is_empty()).unwrap();
-    let early = answer(&mut machines.build("executor", &plan, buckets, &buckets.units[..1])).expect(30);
-    assert!(early.stderr.contains("is not split yet") && early.stderr.contains("task split"), "{early:?}");
+    let buckets = plan
+        .work
+        .iter()
+        .find(|work| !work.inputs.is_empty())
+        .unwrap();
+    let early =
+        answer(&mut machines.build("executor", &plan, buckets, &buckets.units[..1])).expect(30);
+    assert!(
+        early.stderr.contains("is not split yet") && early.stderr.contains("task split"),
+        "{early:?}"
+    );
 
-    let other = &plan.work.iter().find(|work| work.inputs.is_empty()).unwrap();
+    let other = &plan
+        .work
+        .iter()
+        .find(|work| work.inputs.is_empty())
+        .unwrap();
     answer(&mut machines.build("executor", &plan, other, &other.units)).expect(0);
-    let again = answer(&mut machines.build("another", &plan, other, &other.units)).expect(0).json();
+    let again = answer(&mut machines.build("another", &plan, other, &other.units))
+        .expect(0)
+        .json();
     assert_eq!(again["units"][0]["is_known"], true, "{again}");
     let refused = machines.commit("driver", &plan).expect(30);
-    assert!(refused.stderr.contains("are not done, nothing is published") && refused.stderr.contains(&buckets.task_id), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("are not done, nothing is published")
+            && refused.stderr.contains(&buckets.task_id),
+        "{refused:?}"
+    );
     assert_eq!(machines.releases(), 0);
 
     machines.work("executor", &plan);
     // Two at once, on two machines.
     let mut commits: Vec<_> = ["driver", "other"]
-        .map(|machine| machines.command(machine, &["commit", "--plan", &plan.address]).stdout(std::process::Stdio::piped()).spawn().unwrap())
+        .map(|machine| {
+            machines
+                .command(machine, &["commit", "--plan", &plan.address])
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
         .into();
     for commit in &mut commits {
         assert!(commit.wait().unwrap().success());
     }
     let third = machines.commit("driver", &plan).expect(0);
-    assert_eq!((third.json()["outcome"].as_str(), machines.releases()), (Some("unchanged"), 1));
+    assert_eq!(
+        (third.json()["outcome"].as_str(), machines.releases()),
+        (Some("unchanged"), 1)
+    );
     assert_eq!(third.release_id(), of_run(1)[0]);
     let generations = files_below(&place.root().join("store/channels/nightly")).len();
     assert_eq!(generations, 1, "the channel moved once");
@@ -213,7 +387,9 @@ fn nothing_is_published_before_all_is_done_and_twice_is_once() {
     second_night(&place);
     let late = machines.plan();
     machines.work("executor", &late);
-    place.edit(PERMITS, |text| text.replace("15-14478-EVAC,VACANCY", "15-14479-EVAC,VACANCY"));
+    place.edit(PERMITS, |text| {
+        text.replace("15-14478-EVAC,VACANCY", "15-14479-EVAC,VACANCY")
+    });
     let sooner = machines.plan();
     machines.work("executor", &sooner);
     machines.commit("driver", &sooner).expect(0);
@@ -228,15 +404,73 @@ fn who_cannot_do_the_work_is_told_why() {
     let plan = machines.plan();
     let refused = |arguments: &[&str], words: &[&str]| {
         let answer = machines.ask("executor", arguments).expect(40);
-        assert!(words.iter().all(|word| answer.stderr.contains(word)), "{arguments:?}: {words:?}: {}", answer.stderr);
+        assert!(
+            words.iter().all(|word| answer.stderr.contains(word)),
+            "{arguments:?}: {words:?}: {}",
+            answer.stderr
+        );
     };
-    refused(&["commit", "--plan", "tonight"], &["is not a plan", "plan --write"]);
+    refused(
+        &["commit", "--plan", "tonight"],
+        &["is not a plan", "plan --write"],
+    );
     let unknown = "0".repeat(64);
-    refused(&["commit", "--store", &machines.store, "--plan", &unknown], &["there is no plan", "plan --write"]);
-    refused(&["task", "build", "--plan", &plan.address, "--task", "permit.austin", "--unit", "0"], &["has no task `permit.austin`", "permit.nola"]);
-    refused(&["task", "build", "--plan", &plan.address, "--task", "permit.nola", "--unit", "7"], &["has no unit `7`", "its units are 0"]);
-    refused(&["task", "split", "--plan", &plan.address, "--task", "permit.nola", "--input", "0"], &["nothing to split", "task build"]);
-    refused(&["task", "split", "--plan", &plan.address, "--task", "license.tx_tdlr", "--input", "9"], &["has no input 9", "0 to"]);
+    refused(
+        &["commit", "--store", &machines.store, "--plan", &unknown],
+        &["there is no plan", "plan --write"],
+    );
+    refused(
+        &[
+            "task",
+            "build",
+            "--plan",
+            &plan.address,
+            "--task",
+            "permit.austin",
+            "--unit",
+            "0",
+        ],
+        &["has no task `permit.austin`", "permit.nola"],
+    );
+    refused(
+        &[
+            "task",
+            "build",
+            "--plan",
+            &plan.address,
+            "--task",
+            "permit.nola",
+            "--unit",
+            "7",
+        ],
+        &["has no unit `7`", "its units are 0"],
+    );
+    refused(
+        &[
+            "task",
+            "split",
+            "--plan",
+            &plan.address,
+            "--task",
+            "permit.nola",
+            "--input",
+            "0",
+        ],
+        &["nothing to split", "task build"],
+    );
+    refused(
+        &[
+            "task",
+            "split",
+            "--plan",
+            &plan.address,
+            "--task",
+            "license.tx_tdlr",
+            "--input",
+            "9",
+        ],
+        &["has no input 9", "0 to"],
+    );
 
     // As another program would have written it.
     let path = plan.address.strip_prefix("file://").unwrap();
@@ -245,9 +479,29 @@ fn who_cannot_do_the_work_is_told_why() {
     let bytes = serde_json::to_vec(&text).unwrap();
     let hash = pubdata_core::ids::Digest::of(&bytes);
     std::fs::write(place.root().join(format!("store/plans/{hash}.json")), bytes).unwrap();
-    refused(&["commit", "--store", &machines.store, "--plan", &hash.to_string()], &["another program", "plan again"]);
+    refused(
+        &[
+            "commit",
+            "--store",
+            &machines.store,
+            "--plan",
+            &hash.to_string(),
+        ],
+        &["another program", "plan again"],
+    );
     std::fs::write(place.root().join(format!("store/plans/{hash}.json")), "{}").unwrap();
-    machines.ask("executor", &["commit", "--store", &machines.store, "--plan", &hash.to_string()]).expect(60);
+    machines
+        .ask(
+            "executor",
+            &[
+                "commit",
+                "--store",
+                &machines.store,
+                "--plan",
+                &hash.to_string(),
+            ],
+        )
+        .expect(60);
 }
 
 /// What blocks a task in a run blocks it here, with the same words, and the last good build stays.
@@ -255,8 +509,15 @@ fn who_cannot_do_the_work_is_told_why() {
 fn a_unit_that_is_blocked_blocks_its_task_alone() {
     let damage = |place: &Place| {
         second_night(place);
-        place.edit(PERMITS, |text| text.lines().take(2).map(|line| format!("{line}\n")).collect());
-        place.edit_archive(FACTS, |members| *members.values_mut().last().unwrap() = "{".to_owned());
+        place.edit(PERMITS, |text| {
+            text.lines()
+                .take(2)
+                .map(|line| format!("{line}\n"))
+                .collect()
+        });
+        place.edit_archive(FACTS, |members| {
+            *members.values_mut().last().unwrap() = "{".to_owned()
+        });
     };
     let expected = {
         let place = Place::new();
@@ -276,11 +537,29 @@ fn a_unit_that_is_blocked_blocks_its_task_alone() {
         assert!([Some(0), Some(20)].contains(&built.code), "{built:?}");
     }
     let committed = machines.commit("driver", &plan).expect(20);
-    assert_eq!(committed.json()["release_id"], expected.json()["release_id"]);
+    assert_eq!(
+        committed.json()["release_id"],
+        expected.json()["release_id"]
+    );
     for task in TASKS {
-        let of = |answer: &Answer| (answer.task(task)["outcome"].clone(), answer.task(task)["next_step"].clone());
-        let same_but_for_paths = |(outcome, next): (Value, Value)| (outcome, next.as_str().map(|text| text.rsplit("issues.jsonl").next().unwrap().to_owned()));
-        assert_eq!(same_but_for_paths(of(&committed)), same_but_for_paths(of(&expected)), "{task}");
+        let of = |answer: &Answer| {
+            (
+                answer.task(task)["outcome"].clone(),
+                answer.task(task)["next_step"].clone(),
+            )
+        };
+        let same_but_for_paths = |(outcome, next): (Value, Value)| {
+            (
+                outcome,
+                next.as_str()
+                    .map(|text| text.rsplit("issues.jsonl").next().unwrap().to_owned()),
+            )
+        };
+        assert_eq!(
+            same_but_for_paths(of(&committed)),
+            same_but_for_paths(of(&expected)),
+            "{task}"
+        );
         assert_eq!(committed.reasons(task), expected.reasons(task), "{task}");
     }
 }
@@ -294,35 +573,66 @@ fn killed_at_any_step_of_a_unit_the_next_try_finishes_it() {
         let plan = machines.plan();
         for work in &plan.work {
             if !work.inputs.is_empty() && *point != "task.part_placed" {
-                let killed = machines.split("executor", &plan, work).env(VARIABLE, point).output().unwrap();
+                let killed = machines
+                    .split("executor", &plan, work)
+                    .env(VARIABLE, point)
+                    .output()
+                    .unwrap();
                 assert_eq!(killed.status.signal(), Some(6), "{point}: {killed:?}");
             }
             if !work.inputs.is_empty() {
                 answer(&mut machines.split("executor", &plan, work)).expect(0);
             }
-            let killed = machines.build("executor", &plan, work, &work.units).env(VARIABLE, point).output().unwrap();
+            let killed = machines
+                .build("executor", &plan, work, &work.units)
+                .env(VARIABLE, point)
+                .output()
+                .unwrap();
             assert_eq!(killed.status.signal(), Some(6), "{point}: {killed:?}");
         }
         machines.work("executor", &plan);
-        assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), expected, "{point}");
+        assert_eq!(
+            machines.commit("driver", &plan).expect(0).release_id(),
+            expected,
+            "{point}"
+        );
         let left: Vec<_> = files_below(&machines.home("executor").join("scratch"));
-        assert!(left.is_empty(), "{point}: what killed processes left is removed: {left:?}");
+        assert!(
+            left.is_empty(),
+            "{point}: what killed processes left is removed: {left:?}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_an_object_store_that_fails_placed_work_makes_the_release_of_run() {
-    let expected = tokio::task::spawn_blocking(|| of_run(1).remove(0)).await.unwrap();
-    for faults in [&[][..], &[Fault::Conflict], &[Fault::LostAnswer], &[Fault::Unavailable]] {
+    let expected = tokio::task::spawn_blocking(|| of_run(1).remove(0))
+        .await
+        .unwrap();
+    for faults in [
+        &[][..],
+        &[Fault::Conflict],
+        &[Fault::LostAnswer],
+        &[Fault::Unavailable],
+    ] {
         let server = ObjectServer::start(faults).await;
         let made = tokio::task::spawn_blocking(move || {
             let place = Place::new();
             let machines = Machines::on(&place, &server);
             let plan = machines.plan();
-            assert!(plan.address.starts_with("s3://bucket/night/plans/"), "{}", plan.address);
+            assert!(
+                plan.address.starts_with("s3://bucket/night/plans/"),
+                "{}",
+                plan.address
+            );
             machines.work("executor", &plan);
             let made = machines.commit("driver", &plan).expect(0).release_id();
-            machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+            machines
+                .ask(
+                    "driver",
+                    &["verify", "--rebuild", "--store", &machines.store],
+                )
+                .expect(0);
             made
         });
         assert_eq!(made.await.unwrap(), expected, "{faults:?}");
@@ -336,83 +646,210 @@ fn a_damaged_receipt_is_named_with_its_way_out_and_upgrade_tells_the_formats() {
     let plan = machines.plan();
     machines.work("executor", &plan);
     let formats = |store: &str| {
-        let report = machines.ask("driver", &["upgrade", "--store", store]).expect(0).json();
-        let of = |name: &str| report["formats"].as_array().unwrap().iter().find(|format| format["name"] == name).map(|format| format["found"].clone());
+        let report = machines
+            .ask("driver", &["upgrade", "--store", store])
+            .expect(0)
+            .json();
+        let of = |name: &str| {
+            report["formats"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|format| format["name"] == name)
+                .map(|format| format["found"].clone())
+        };
         ["plans", "receipts of units", "API keys of the store"].map(of)
     };
-    let units: usize = plan.work.iter().map(|work| work.inputs.len() + work.units.len()).sum();
-    assert_eq!(formats(&machines.store), [Some(json!({ "1": 1 })), Some(json!({ "1": units })), Some(json!({}))]);
+    let units: usize = plan
+        .work
+        .iter()
+        .map(|work| work.inputs.len() + work.units.len())
+        .sum();
+    assert_eq!(
+        formats(&machines.store),
+        [
+            Some(json!({ "1": 1 })),
+            Some(json!({ "1": units })),
+            Some(json!({}))
+        ]
+    );
 
-    let figures = plan.work.iter().find(|work| work.task_id == "sec.financials").unwrap();
+    let figures = plan
+        .work
+        .iter()
+        .find(|work| work.task_id == "sec.financials")
+        .unwrap();
     let unit = format!("/{}/unit.json", figures.units[0]);
-    let receipts = || files_below(&place.root().join("store/staging")).into_iter().filter(|path| path.to_string_lossy().ends_with(&unit));
-    let receipt = receipts().find(|path| std::fs::read_to_string(path).unwrap().contains("sec.financials")).unwrap();
+    let receipts = || {
+        files_below(&place.root().join("store/staging"))
+            .into_iter()
+            .filter(|path| path.to_string_lossy().ends_with(&unit))
+    };
+    let receipt = receipts()
+        .find(|path| {
+            std::fs::read_to_string(path)
+                .unwrap()
+                .contains("sec.financials")
+        })
+        .unwrap();
     std::fs::write(&receipt, "{").unwrap();
-    for refused in [machines.commit("driver", &plan), answer(&mut machines.build("executor", &plan, figures, &figures.units[..1]))] {
-        let words = [&format!("the receipt of sec.financials unit {} is damaged", figures.units[0]), "delete its unit.json below staging/"];
-        assert!(refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(*word)), "{refused:?}");
+    for refused in [
+        machines.commit("driver", &plan),
+        answer(&mut machines.build("executor", &plan, figures, &figures.units[..1])),
+    ] {
+        let words = [
+            &format!(
+                "the receipt of sec.financials unit {} is damaged",
+                figures.units[0]
+            ),
+            "delete its unit.json below staging/",
+        ];
+        assert!(
+            refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(*word)),
+            "{refused:?}"
+        );
     }
-    assert_eq!(formats(&machines.store)[1], Some(json!({ "0": 1, "1": units - 1 })), "made again when it is needed");
+    assert_eq!(
+        formats(&machines.store)[1],
+        Some(json!({ "0": 1, "1": units - 1 })),
+        "made again when it is needed"
+    );
     std::fs::remove_file(&receipt).unwrap();
     machines.work("executor", &plan);
-    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+    assert_eq!(
+        machines.commit("driver", &plan).expect(0).release_id(),
+        of_run(1)[0]
+    );
 }
 
 /// Edits of a receipt that leave the bytes of its parts as they are.
 type Edit = fn(&mut Value);
 
-/// Who can write to `staging/` can say anything of parts whose digests are right. Each is refused before anything is published.
+/// Who can write to `staging/` can say anything of parts whose digests are right. Each is refused
+/// before anything is published.
 #[test]
 fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let key = place.root().join("signing.key");
-    machines.ask("driver", &["keys", "signing", "--name", "forged.example/1", "--output", key.to_str().unwrap()]).expect(0);
+    machines
+        .ask(
+            "driver",
+            &[
+                "keys",
+                "signing",
+                "--name",
+                "forged.example/1",
+                "--output",
+                key.to_str().unwrap(),
+            ],
+        )
+        .expect(0);
     let plan = machines.plan();
     machines.work("executor", &plan);
     let edits: [(&str, &str, Edit); 22] = [
-        ("permit.nola", "have the path", |receipt| receipt["outcome"]["built"]["parts"][0]["part"]["path"] = "manifest.json".into()),
-        ("permit.nola", "does not produce", |receipt| receipt["outcome"]["built"]["parts"][0]["dataset_id"] = "geo.population".into()),
-        ("permit.nola", "it has no part of permit.permit", |receipt| receipt["outcome"]["built"]["parts"] = json!([])),
-        ("permit.nola", "it has no part of permit.contact", |receipt| without(receipt, "permit.contact")),
-        ("permit.nola", "first and last records", |receipt| {
-            part_of(receipt, "permit.permit")["key_range"] = json!(["permit.permit:zz:A", "permit.permit:zz:B"]);
+        ("permit.nola", "have the path", |receipt| {
+            receipt["outcome"]["built"]["parts"][0]["part"]["path"] = "manifest.json".into()
         }),
-        ("permit.nola", "first and last records", |receipt| part_of(receipt, "permit.permit")["key_range"] = Value::Null),
+        ("permit.nola", "does not produce", |receipt| {
+            receipt["outcome"]["built"]["parts"][0]["dataset_id"] = "geo.population".into()
+        }),
+        (
+            "permit.nola",
+            "it has no part of permit.permit",
+            |receipt| receipt["outcome"]["built"]["parts"] = json!([]),
+        ),
+        (
+            "permit.nola",
+            "it has no part of permit.contact",
+            |receipt| without(receipt, "permit.contact"),
+        ),
+        ("permit.nola", "first and last records", |receipt| {
+            part_of(receipt, "permit.permit")["key_range"] =
+                json!(["permit.permit:zz:A", "permit.permit:zz:B"]);
+        }),
+        ("permit.nola", "first and last records", |receipt| {
+            part_of(receipt, "permit.permit")["key_range"] = Value::Null
+        }),
         ("permit.nola", "`us-tx-austin` is recorded", |receipt| {
             let part = part_of(receipt, "permit.permit");
             part["partition"]["jurisdiction"] = "us-tx-austin".into();
-            part["path"] = part["path"].as_str().unwrap().replace("us-la-new_orleans", "us-tx-austin").into();
+            part["path"] = part["path"]
+                .as_str()
+                .unwrap()
+                .replace("us-la-new_orleans", "us-tx-austin")
+                .into();
         }),
-        ("permit.nola", "counts 9223372036854775808 quarantined records of the rule x", |receipt| {
-            part_of(receipt, "permit.permit")["report"]["quarantined"] = json!({"x": 1_u64 << 63});
+        (
+            "permit.nola",
+            "counts 9223372036854775808 quarantined records of the rule x",
+            |receipt| {
+                part_of(receipt, "permit.permit")["report"]["quarantined"] =
+                    json!({"x": 1_u64 << 63});
+            },
+        ),
+        ("permit.nola", "have the warnings", |receipt| {
+            part_of(receipt, "permit.permit")["report"]["warnings"] = json!({})
         }),
-        ("permit.nola", "have the warnings", |receipt| part_of(receipt, "permit.permit")["report"]["warnings"] = json!({})),
         ("permit.nola", "have the words", |receipt| {
-            let words = part_of(receipt, "permit.permit")["report"]["words"].as_object_mut().unwrap();
+            let words = part_of(receipt, "permit.permit")["report"]["words"]
+                .as_object_mut()
+                .unwrap();
             words.values_mut().next().unwrap()["unknown"] = json!(7);
         }),
-        ("permit.nola", "have the words", |receipt| part_of(receipt, "permit.permit")["report"]["words"] = json!({})),
-        ("permit.nola", "without a value", |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"])),
-        ("permit.nola", "does not list the columns without a value", |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = Value::Null),
-        ("permit.nola", "rows, and", |receipt| part_of(receipt, "permit.permit")["rows"] = json!(1)),
-        ("permit.nola", "bytes, and", |receipt| part_of(receipt, "permit.permit")["size_bytes"] = json!(1)),
-        ("permit.nola", "another task", |receipt| part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into()),
-        ("permit.nola", "another version of its contract", |receipt| of_dataset(receipt, "permit.permit")["schema_version"] = "9.0.0".into()),
-        ("permit.nola", "the records point to", |receipt| rows_of(receipt)["records"] = json!(5)),
-        ("permit.nola", "add up to", |receipt| rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000)),
-        ("permit.nola", "have room for", |receipt| receipt["outcome"]["built"]["read"]["permit.nola"] = json!(1_000_000_000_000_000_000_u64)),
+        ("permit.nola", "have the words", |receipt| {
+            part_of(receipt, "permit.permit")["report"]["words"] = json!({})
+        }),
+        ("permit.nola", "without a value", |receipt| {
+            part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"])
+        }),
+        (
+            "permit.nola",
+            "does not list the columns without a value",
+            |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = Value::Null,
+        ),
+        ("permit.nola", "rows, and", |receipt| {
+            part_of(receipt, "permit.permit")["rows"] = json!(1)
+        }),
+        ("permit.nola", "bytes, and", |receipt| {
+            part_of(receipt, "permit.permit")["size_bytes"] = json!(1)
+        }),
+        ("permit.nola", "another task", |receipt| {
+            part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into()
+        }),
+        (
+            "permit.nola",
+            "another version of its contract",
+            |receipt| of_dataset(receipt, "permit.permit")["schema_version"] = "9.0.0".into(),
+        ),
+        ("permit.nola", "the records point to", |receipt| {
+            rows_of(receipt)["records"] = json!(5)
+        }),
+        ("permit.nola", "add up to", |receipt| {
+            rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000)
+        }),
+        ("permit.nola", "have room for", |receipt| {
+            receipt["outcome"]["built"]["read"]["permit.nola"] =
+                json!(1_000_000_000_000_000_000_u64)
+        }),
         ("license.tx_tdlr", "is not of the bucket", |receipt| {
             let part = &mut receipt["outcome"]["built"]["parts"][0]["part"];
             part["partition"]["bucket"] = "zz".into();
         }),
-        ("sec.financials", "another fingerprint", |receipt| receipt["outcome"]["built"]["parts"][0]["part"]["fingerprint"] = "1".repeat(64).into()),
+        ("sec.financials", "another fingerprint", |receipt| {
+            receipt["outcome"]["built"]["parts"][0]["part"]["fingerprint"] = "1".repeat(64).into()
+        }),
     ];
     for (number, (task, message, edit)) in edits.into_iter().enumerate() {
-        let receipts = files_below(&place.root().join("store/staging")).into_iter().filter(|path| path.ends_with("unit.json"));
+        let receipts = files_below(&place.root().join("store/staging"))
+            .into_iter()
+            .filter(|path| path.ends_with("unit.json"));
         let of_task = |path: &PathBuf| {
             let receipt: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-            receipt["task_id"] == task && receipt["outcome"]["built"]["parts"].as_array().is_some_and(|parts| !parts.is_empty())
+            receipt["task_id"] == task
+                && receipt["outcome"]["built"]["parts"]
+                    .as_array()
+                    .is_some_and(|parts| !parts.is_empty())
         };
         let path = receipts.into_iter().find(of_task).unwrap();
         let original = std::fs::read(&path).unwrap();
@@ -420,14 +857,33 @@ fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
         edit(&mut receipt);
         std::fs::write(&path, receipt.to_string()).unwrap();
         // Whether it would be sealed or not.
-        let signing = if number % 2 == 0 { &["--signing-key", key.to_str().unwrap()][..] } else { &[] };
-        let refused = machines.ask("driver", &[&["commit", "--plan", &plan.address], signing].concat());
-        let words = [message, "says what its parts do not show", "nothing is published", "/unit.json"];
-        assert!(refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(word)), "{task}, {message}: {}", refused.stderr);
+        let signing = if number % 2 == 0 {
+            &["--signing-key", key.to_str().unwrap()][..]
+        } else {
+            &[]
+        };
+        let refused = machines.ask(
+            "driver",
+            &[&["commit", "--plan", &plan.address], signing].concat(),
+        );
+        let words = [
+            message,
+            "says what its parts do not show",
+            "nothing is published",
+            "/unit.json",
+        ];
+        assert!(
+            refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(word)),
+            "{task}, {message}: {}",
+            refused.stderr
+        );
         assert_eq!(machines.releases(), 0, "{message}");
         std::fs::write(&path, original).unwrap();
     }
-    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+    assert_eq!(
+        machines.commit("driver", &plan).expect(0).release_id(),
+        of_run(1)[0]
+    );
 }
 
 /// A receipt that fits a part of fewer rows than its sources have, and says that nothing blocks it.
@@ -439,52 +895,108 @@ fn limits_are_judged_by_the_commit_whatever_a_receipt_says() {
     let first = machines.plan_of(&[SCHOOLS]);
     machines.work("executor", &first);
     machines.commit("driver", &first).expect(0);
-    place.edit_archive("ccd_sch_029_2526_w_0a_050626.zip", |members: &mut BTreeMap<String, String>| {
-        members.values_mut().for_each(|text| *text = text.replacen("Middle", "MIDDLE", 1));
-    });
+    place.edit_archive(
+        "ccd_sch_029_2526_w_0a_050626.zip",
+        |members: &mut BTreeMap<String, String>| {
+            members
+                .values_mut()
+                .for_each(|text| *text = text.replacen("Middle", "MIDDLE", 1));
+        },
+    );
     let plan = machines.plan_of(&[SCHOOLS]);
     machines.work("executor", &plan);
-    let done: std::collections::HashSet<PathBuf> = files_below(&place.root().join("store/staging")).into_iter().collect();
-    let newest = done.iter().filter(|path| path.ends_with("unit.json")).max_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap()).unwrap();
+    let done: std::collections::HashSet<PathBuf> = files_below(&place.root().join("store/staging"))
+        .into_iter()
+        .collect();
+    let newest = done
+        .iter()
+        .filter(|path| path.ends_with("unit.json"))
+        .max_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap())
+        .unwrap();
     let mut receipt: Value = serde_json::from_slice(&std::fs::read(newest).unwrap()).unwrap();
     let part = part_of(&mut receipt, "geo.school");
-    let (id, empty_columns, bytes) = first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
+    let (id, empty_columns, bytes) =
+        first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
     let sha256 = pubdata_core::ids::Digest::of(&bytes).to_string();
     std::fs::write(newest.with_file_name(format!("{sha256}.parquet")), &bytes).unwrap();
-    (part["rows"], part["size_bytes"], part["sha256"]) = (json!(1), json!(bytes.len()), json!(sha256));
-    (part["key_range"], part["report"]["warnings"], part["report"]["empty_columns"]) = (json!([id, id]), json!({}), json!(empty_columns));
-    for rows in receipt["outcome"]["built"]["unit"]["rows"].as_object_mut().unwrap().values_mut() {
+    (part["rows"], part["size_bytes"], part["sha256"]) =
+        (json!(1), json!(bytes.len()), json!(sha256));
+    (
+        part["key_range"],
+        part["report"]["warnings"],
+        part["report"]["empty_columns"],
+    ) = (json!([id, id]), json!({}), json!(empty_columns));
+    for rows in receipt["outcome"]["built"]["unit"]["rows"]
+        .as_object_mut()
+        .unwrap()
+        .values_mut()
+    {
         (rows["records"], rows["merged"]) = (json!(1), json!(0));
     }
     std::fs::write(newest, receipt.to_string()).unwrap();
     let before = machines.releases();
     let refused = machines.commit("driver", &plan).expect(20);
-    assert!(refused.reasons(SCHOOLS).contains("max_shrink_percent"), "{refused:?}");
+    assert!(
+        refused.reasons(SCHOOLS).contains("max_shrink_percent"),
+        "{refused:?}"
+    );
     assert_eq!(machines.releases(), before);
 }
 
-/// A part with the first row alone of another one that has no warning, the row's id, and its columns without a value.
+/// A part with the first row alone of another one that has no warning, the row's id, and its
+/// columns without a value.
 fn first_row(path: &std::path::Path) -> (String, Vec<String>, Vec<u8>) {
     use arrow::array::{Array, AsArray};
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(std::fs::read(path).unwrap())).unwrap();
-    let footer = reader.metadata().file_metadata().key_value_metadata().cloned().unwrap();
+    let reader =
+        ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(std::fs::read(path).unwrap()))
+            .unwrap();
+    let footer = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .cloned()
+        .unwrap();
     let batch = reader.build().unwrap().next().unwrap().unwrap();
-    let row = batch.column_by_name("warnings").unwrap().as_list::<i32>().iter().position(|codes| codes.unwrap().is_empty()).unwrap();
+    let row = batch
+        .column_by_name("warnings")
+        .unwrap()
+        .as_list::<i32>()
+        .iter()
+        .position(|codes| codes.unwrap().is_empty())
+        .unwrap();
     let row = batch.slice(row, 1);
     let mut writer = ArrowWriter::try_new(Vec::new(), row.schema(), None).unwrap();
     writer.write(&row).unwrap();
-    footer.into_iter().filter(|pair| pair.key != "ARROW:schema").for_each(|pair| writer.append_key_value_metadata(pair));
+    footer
+        .into_iter()
+        .filter(|pair| pair.key != "ARROW:schema")
+        .for_each(|pair| writer.append_key_value_metadata(pair));
     let schema = row.schema();
-    let columns = schema.fields().iter().zip(row.columns()).filter(|(_, values)| values.null_count() == 1);
+    let columns = schema
+        .fields()
+        .iter()
+        .zip(row.columns())
+        .filter(|(_, values)| values.null_count() == 1);
     let empty_columns = columns.map(|(field, _)| field.name().clone()).collect();
-    (row.column_by_name("record_id").unwrap().as_string::<i32>().value(0).to_owned(), empty_columns, writer.into_inner().unwrap())
+    (
+        row.column_by_name("record_id")
+            .unwrap()
+            .as_string::<i32>()
+            .value(0)
+            .to_owned(),
+        empty_columns,
+        writer.into_inner().unwrap(),
+    )
 }
 
 fn of_dataset<'r>(receipt: &'r mut Value, dataset_id: &str) -> &'r mut Value {
     let parts = receipt["outcome"]["built"]["parts"].as_array_mut().unwrap();
-    parts.iter_mut().find(|part| part["dataset_id"] == dataset_id).unwrap()
+    parts
+        .iter_mut()
+        .find(|part| part["dataset_id"] == dataset_id)
+        .unwrap()
 }
 
 fn part_of<'r>(receipt: &'r mut Value, dataset_id: &str) -> &'r mut Value {
@@ -492,11 +1004,19 @@ fn part_of<'r>(receipt: &'r mut Value, dataset_id: &str) -> &'r mut Value {
 }
 
 fn without(receipt: &mut Value, dataset_id: &str) {
-    receipt["outcome"]["built"]["parts"].as_array_mut().unwrap().retain(|part| part["dataset_id"] != dataset_id);
+    receipt["outcome"]["built"]["parts"]
+        .as_array_mut()
+        .unwrap()
+        .retain(|part| part["dataset_id"] != dataset_id);
 }
 
 fn rows_of(receipt: &mut Value) -> &mut Value {
-    receipt["outcome"]["built"]["unit"]["rows"].as_object_mut().unwrap().values_mut().next().unwrap()
+    receipt["outcome"]["built"]["unit"]["rows"]
+        .as_object_mut()
+        .unwrap()
+        .values_mut()
+        .next()
+        .unwrap()
 }
 
 #[test]
@@ -510,31 +1030,79 @@ fn copies_of_snapshots_in_the_store_go_when_no_release_and_no_plan_needs_them() 
     let of_first = copies();
     second_night(&place);
     let second = machines.plan();
-    let of_second: Vec<PathBuf> = copies().into_iter().filter(|path| !of_first.contains(path)).collect();
+    let of_second: Vec<PathBuf> = copies()
+        .into_iter()
+        .filter(|path| !of_first.contains(path))
+        .collect();
     assert_eq!(of_second.len(), 2, "the permits and the facts");
     let prune = |arguments: &[&str]| {
-        let answer = machines.ask("driver", &[&["releases", "prune", "--keep", "1", "--snapshots", "--store", &machines.store], arguments].concat()).expect(0);
+        let answer = machines
+            .ask(
+                "driver",
+                &[
+                    &[
+                        "releases",
+                        "prune",
+                        "--keep",
+                        "1",
+                        "--snapshots",
+                        "--store",
+                        &machines.store,
+                    ],
+                    arguments,
+                ]
+                .concat(),
+            )
+            .expect(0);
         let gone: Vec<String> = serde_json::from_value(answer.json()["snapshots"].clone()).unwrap();
-        gone.into_iter().filter(|path| path.starts_with("file://")).collect::<Vec<_>>()
+        gone.into_iter()
+            .filter(|path| path.starts_with("file://"))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(prune(&[]), Vec::<String>::new(), "the release needs the first, the plan the second");
+    assert_eq!(
+        prune(&[]),
+        Vec::<String>::new(),
+        "the release needs the first, the plan the second"
+    );
     machines.work("executor", &second);
     machines.commit("driver", &second).expect(0);
-    assert_eq!(prune(&[]), Vec::<String>::new(), "the plan of the first night still names its own");
+    assert_eq!(
+        prune(&[]),
+        Vec::<String>::new(),
+        "the plan of the first night still names its own"
+    );
     let plan = first.address.strip_prefix("file://").unwrap();
     std::fs::remove_file(plan).unwrap();
-    assert_eq!(prune(&[]), Vec::<String>::new(), "they are of today: another home may be about to plan with them");
+    assert_eq!(
+        prune(&[]),
+        Vec::<String>::new(),
+        "they are of today: another home may be about to plan with them"
+    );
     for file in copies() {
         // Snapshots are for reading only; of a folder each copy is a link to the same file.
         let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
-        std::fs::File::open(file).unwrap().set_modified(two_days_ago).unwrap();
+        std::fs::File::open(file)
+            .unwrap()
+            .set_modified(two_days_ago)
+            .unwrap();
     }
     let dry = prune(&["--dry-run"]);
     assert_eq!(dry.len(), 2, "{dry:?}");
     assert_eq!(prune(&[]), dry);
-    assert!(of_second.iter().all(|path| path.exists()) && dry.iter().all(|url| !PathBuf::from(url.strip_prefix("file://").unwrap()).exists()), "{dry:?}");
+    assert!(
+        of_second.iter().all(|path| path.exists())
+            && dry
+                .iter()
+                .all(|url| !PathBuf::from(url.strip_prefix("file://").unwrap()).exists()),
+        "{dry:?}"
+    );
     // What is gone is put there again by whoever plans with it.
-    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+    machines
+        .ask(
+            "driver",
+            &["verify", "--rebuild", "--store", &machines.store],
+        )
+        .expect(0);
 }
 
 /// A store that was mistyped, or whose disk is not mounted, is no empty one.
@@ -548,18 +1116,46 @@ fn a_store_that_is_not_there_is_refused_by_who_reads_and_deletes_nothing() {
     let before = snapshots();
     let typo = place.root().join("stoer");
     let url = format!("file://{}", typo.display());
-    for command in [&["releases", "list"][..], &["status"], &["upgrade"], &["keys", "list"], &["releases", "prune", "--snapshots"]] {
-        let refused = place.pubdata(&[command, &["--store", &url]].concat()).expect(40);
-        assert!(refused.stderr.contains("there is no store at") && refused.stderr.contains("mounted"), "{command:?}: {}", refused.stderr);
+    for command in [
+        &["releases", "list"][..],
+        &["status"],
+        &["upgrade"],
+        &["keys", "list"],
+        &["releases", "prune", "--snapshots"],
+    ] {
+        let refused = place
+            .pubdata(&[command, &["--store", &url]].concat())
+            .expect(40);
+        assert!(
+            refused.stderr.contains("there is no store at") && refused.stderr.contains("mounted"),
+            "{command:?}: {}",
+            refused.stderr
+        );
     }
     let plan = format!("{url}/plans/{}.json", "0".repeat(64));
-    place.pubdata(&["task", "build", "--plan", &plan, "--share", "0/1"]).expect(40);
+    place
+        .pubdata(&["task", "build", "--plan", &plan, "--share", "0/1"])
+        .expect(40);
     assert!(!typo.exists());
 
-    let prune = |url: &str| place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--store", url]);
+    let prune = |url: &str| {
+        place.pubdata(&[
+            "releases",
+            "prune",
+            "--keep",
+            "1",
+            "--snapshots",
+            "--store",
+            url,
+        ])
+    };
     std::fs::create_dir(&typo).unwrap();
     let refused = prune(&url).expect(40);
-    assert!(refused.stderr.contains("has no release") && refused.stderr.contains("--store"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("has no release") && refused.stderr.contains("--store"),
+        "{}",
+        refused.stderr
+    );
     let machines = Machines::new(&place);
     let plan = machines.plan_of(&["permit.nola"]);
     machines.work("executor", &plan);
@@ -568,9 +1164,16 @@ fn a_store_that_is_not_there_is_refused_by_who_reads_and_deletes_nothing() {
     assert_eq!(snapshots(), before, "the releases of the home need them");
     place.pubdata(&["verify"]).expect(0);
 
-    let plain = place.command(&["check", "--store", "s3://bucket"]).env("AWS_ENDPOINT", "http://127.0.0.1:9").output().unwrap();
+    let plain = place
+        .command(&["check", "--store", "s3://bucket"])
+        .env("AWS_ENDPOINT", "http://127.0.0.1:9")
+        .output()
+        .unwrap();
     let told = String::from_utf8_lossy(&plain.stderr).into_owned();
-    assert!(plain.status.code() == Some(40) && told.contains("AWS_ALLOW_HTTP=true"), "{told}");
+    assert!(
+        plain.status.code() == Some(40) && told.contains("AWS_ALLOW_HTTP=true"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -578,18 +1181,50 @@ fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of(
     let place = Place::new();
     let machines = Machines::new(&place);
     let mirror = place.mirror().display().to_string();
-    let told = place.pubdata(&[&["plan", "--write", "--store", &machines.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0);
+    let told = place
+        .pubdata(
+            &[
+                &[
+                    "plan",
+                    "--write",
+                    "--store",
+                    &machines.store,
+                    "--mirror",
+                    &mirror,
+                ],
+                &TASKS[..],
+            ]
+            .concat(),
+        )
+        .expect(0);
     let with_home = format!("  pubdata --home {} ", place.home().display());
-    let typed: Vec<Vec<&str>> = told.stdout.lines().filter_map(|line| Some(line.strip_prefix(&with_home)?.split(' ').collect())).collect();
-    assert_eq!(typed.iter().map(|words| words[0]).collect::<Vec<_>>(), ["task", "task", "commit"], "{}", told.stdout);
+    let typed: Vec<Vec<&str>> = told
+        .stdout
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix(&with_home)?.split(' ').collect()))
+        .collect();
+    assert_eq!(
+        typed.iter().map(|words| words[0]).collect::<Vec<_>>(),
+        ["task", "task", "commit"],
+        "{}",
+        told.stdout
+    );
     for words in &typed[..2] {
         place.pubdata(words).expect(0);
     }
     let other = machines.ask("another", &typed[2]).expect(0);
-    assert!(other.stderr.contains("the plan was made with the home"), "{}", other.stderr);
+    assert!(
+        other.stderr.contains("the plan was made with the home"),
+        "{}",
+        other.stderr
+    );
     assert_eq!(other.release_id(), of_run(1)[0]);
     let own = place.pubdata(&typed[2]).expect(0);
-    assert!(!own.stderr.contains("the plan was made with the home"), "{}", own.stderr);
+    assert!(
+        !own.stderr.contains("the plan was made with the home"),
+        "{}",
+        own.stderr
+    );
 }
 
 /// An archive as the SEC's, small: what a unit needs is little of it.
@@ -599,8 +1234,16 @@ pub fn many_registrants(place: &Place) -> usize {
         for number in 0..40 {
             // Fictional registrants, with text that does not compress to nothing.
             let cik = 9_930_000 + number;
-            let noise: String = (0..2_000).map(|part| pubdata_core::ids::Digest::of(format!("{cik} {part}").as_bytes()).to_string()).collect();
-            let padded = one.replacen("1045810", &cik.to_string(), 1).replacen("\"units\":", &format!("\"noise\":\"{noise}\",\"units\":"), 1);
+            let noise: String = (0..2_000)
+                .map(|part| {
+                    pubdata_core::ids::Digest::of(format!("{cik} {part}").as_bytes()).to_string()
+                })
+                .collect();
+            let padded = one.replacen("1045810", &cik.to_string(), 1).replacen(
+                "\"units\":",
+                &format!("\"noise\":\"{noise}\",\"units\":"),
+                1,
+            );
             members.insert(format!("CIK{cik:010}.json"), padded);
         }
     });
@@ -615,16 +1258,34 @@ async fn of_an_archive_in_the_store_only_the_members_come_that_a_unit_reads() {
         let size = many_registrants(&place);
         let machines = Machines::on(&place, &server);
         let plan = machines.plan();
-        let figures = plan.work.iter().find(|work| work.task_id == "sec.financials").unwrap();
+        let figures = plan
+            .work
+            .iter()
+            .find(|work| work.task_id == "sec.financials")
+            .unwrap();
         server.given("");
         answer(&mut machines.build("executor", &plan, figures, &figures.units[20..24])).expect(0);
         let given = server.given(FACTS);
-        assert!(given > 0 && given < size / 5, "{given} of {size} bytes for four units of {}", figures.units.len());
-        let is_whole = || files_below(&machines.home("executor").join("snapshots")).iter().any(|path| path.ends_with(FACTS));
-        assert!(!is_whole(), "what came of it is removed with the scratch folder");
+        assert!(
+            given > 0 && given < size / 5,
+            "{given} of {size} bytes for four units of {}",
+            figures.units.len()
+        );
+        let is_whole = || {
+            files_below(&machines.home("executor").join("snapshots"))
+                .iter()
+                .any(|path| path.ends_with(FACTS))
+        };
+        assert!(
+            !is_whole(),
+            "what came of it is removed with the scratch folder"
+        );
         answer(&mut machines.build("executor", &plan, figures, &figures.units)).expect(0);
         let given = server.given(FACTS);
-        assert!(given >= size && given < size + size / 10, "most members are needed: the directory and all of it, {given} of {size} bytes");
+        assert!(
+            given >= size && given < size + size / 10,
+            "most members are needed: the directory and all of it, {given} of {size} bytes"
+        );
         machines.work("another", &plan);
         let made = machines.commit("driver", &plan).expect(0).release_id();
         let of_run = Place::new();
@@ -644,15 +1305,24 @@ fn long_registry(place: &Place) -> usize {
     record[668..1436].fill(b' ');
     for member in ["cordata1.txt", "cordata3.txt", "cordata9.txt"] {
         for number in 0..1_500 {
-            // Fictional numbers, and names that do not compress to nothing. Source of the layout: `pipelines/business/fl_sunbiz.toml`.
+            // Fictional numbers, and names that do not compress to nothing. Source of the layout:
+            // `pipelines/business/fl_sunbiz.toml`.
             let digit = &member[7..8];
-            let name: String = (0..3).map(|part| pubdata_core::ids::Digest::of(format!("{member} {number} {part}").as_bytes()).to_string()).collect();
+            let name: String = (0..3)
+                .map(|part| {
+                    pubdata_core::ids::Digest::of(format!("{member} {number} {part}").as_bytes())
+                        .to_string()
+                })
+                .collect();
             let rows = members.get_mut(member).unwrap();
             rows.extend(format!("L99{digit}{number:08}{name}").as_bytes());
             rows.extend(&record[12 + 192..]);
         }
     }
-    let members: Vec<(&str, &[u8])> = members.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let members: Vec<(&str, &[u8])> = members
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+        .collect();
     std::fs::write(&path, archive(&members)).unwrap();
     usize::try_from(std::fs::metadata(&path).unwrap().len()).unwrap()
 }
@@ -668,16 +1338,40 @@ async fn of_an_archive_in_the_store_only_the_member_comes_that_is_split() {
         let registry = &plan.work[0];
         server.given("");
         // The members stand first, in the order of their names.
-        let split = |inputs: &str| machines.ask("executor", &["task", "split", "--plan", &plan.address, "--task", &registry.task_id, "--input", inputs]);
+        let split = |inputs: &str| {
+            machines.ask(
+                "executor",
+                &[
+                    "task",
+                    "split",
+                    "--plan",
+                    &plan.address,
+                    "--task",
+                    &registry.task_id,
+                    "--input",
+                    inputs,
+                ],
+            )
+        };
         split("1").expect(0);
         let given = server.given(REGISTRY);
-        assert!(given > 0 && given < size * 4 / 5, "{given} of {size} bytes for one member of three");
-        assert!(!files_below(&machines.home("executor").join("snapshots")).iter().any(|path| path.ends_with(REGISTRY)));
+        assert!(
+            given > 0 && given < size * 4 / 5,
+            "{given} of {size} bytes for one member of three"
+        );
+        assert!(
+            !files_below(&machines.home("executor").join("snapshots"))
+                .iter()
+                .any(|path| path.ends_with(REGISTRY))
+        );
         machines.work("executor", &plan);
         let made = machines.commit("driver", &plan).expect(0).release_id();
         let of_run = Place::new();
         long_registry(&of_run);
-        assert_eq!(made, of_run.run(&["business.fl_sunbiz"]).expect(0).release_id());
+        assert_eq!(
+            made,
+            of_run.run(&["business.fl_sunbiz"]).expect(0).release_id()
+        );
     })
     .await
     .unwrap();
@@ -691,10 +1385,30 @@ fn what_nobody_has_touched_for_a_day_is_pruned_and_nothing_else() {
     machines.work("executor", &plan);
     machines.commit("driver", &plan).expect(0);
     let prune = |arguments: &[&str]| {
-        let answer = machines.ask("driver", &[&["releases", "prune", "--keep", "1", "--store", &machines.store], arguments].concat()).expect(0);
+        let answer = machines
+            .ask(
+                "driver",
+                &[
+                    &[
+                        "releases",
+                        "prune",
+                        "--keep",
+                        "1",
+                        "--store",
+                        &machines.store,
+                    ],
+                    arguments,
+                ]
+                .concat(),
+            )
+            .expect(0);
         serde_json::from_value::<Vec<String>>(answer.json()["placed"].clone()).unwrap()
     };
-    assert_eq!(prune(&[]), Vec::<String>::new(), "it may still be worked on");
+    assert_eq!(
+        prune(&[]),
+        Vec::<String>::new(),
+        "it may still be worked on"
+    );
     let of_folder = |folder: &str| files_below(&store.join(folder));
     let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
     let make_old = |files: Vec<PathBuf>| {
@@ -710,7 +1424,15 @@ fn what_nobody_has_touched_for_a_day_is_pruned_and_nothing_else() {
     make_old([of_folder("plans"), vec![own.clone()]].concat());
     let dry = prune(&["--dry-run"]);
     assert_eq!(prune(&[]), dry);
-    assert!(dry.len() == 1 + TASKS.len() - 1 && dry[0].starts_with("plans/"), "all but the work of which one file is new: {dry:?}");
-    assert!(of_folder("plans").is_empty() && own.exists(), "staged builds of a home are not of a plan");
-    machines.ask("driver", &["verify", "--store", &machines.store]).expect(0);
+    assert!(
+        dry.len() == 1 + TASKS.len() - 1 && dry[0].starts_with("plans/"),
+        "all but the work of which one file is new: {dry:?}"
+    );
+    assert!(
+        of_folder("plans").is_empty() && own.exists(),
+        "staged builds of a home are not of a plan"
+    );
+    machines
+        .ask("driver", &["verify", "--store", &machines.store])
+        .expect(0);
 }

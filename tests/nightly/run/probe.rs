@@ -1,4 +1,5 @@
-//! What a probe says of publishers that changed something, and that its suggestions make the next run publish.
+//! What a probe says of publishers that changed something, and that its suggestions make the next
+//! run publish.
 
 mod home;
 mod server;
@@ -21,15 +22,24 @@ const SEATTLE_FILE: &str = "76t5-zqzr/rows.csv@accessType=DOWNLOAD";
 const SCHOOLS: &str = "nces.ccd_directory";
 const EDGE: &str = "EDGE_GEOCODE_PUBLICSCH_2425.zip";
 
-/// `pubdata probe --json` on the mirror, with a folder for temporary files that must be empty afterwards.
+/// `pubdata probe --json` on the mirror, with a folder for temporary files that must be empty
+/// afterwards.
 #[track_caller]
 fn probe(place: &Place, arguments: &[&str]) -> Answer {
     let temporary = place.root().join("tmp");
     std::fs::create_dir_all(&temporary).unwrap();
     let mut command = place.command(&["probe", "--json"]);
-    command.args(arguments).arg("--mirror").arg(place.mirror()).env("TMPDIR", &temporary);
+    command
+        .args(arguments)
+        .arg("--mirror")
+        .arg(place.mirror())
+        .env("TMPDIR", &temporary);
     let answer = answer(&mut command);
-    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "temporary files stay behind");
+    assert_eq!(
+        std::fs::read_dir(&temporary).unwrap().count(),
+        0,
+        "temporary files stay behind"
+    );
     answer
 }
 
@@ -37,12 +47,19 @@ fn probe(place: &Place, arguments: &[&str]) -> Answer {
 fn source(answer: &Answer, source_id: &str) -> Value {
     let report = answer.json();
     let sources = report["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["source_id"] == source_id).cloned().unwrap_or_else(|| panic!("no source {source_id}: {report:#}"))
+    sources
+        .iter()
+        .find(|source| source["source_id"] == source_id)
+        .cloned()
+        .unwrap_or_else(|| panic!("no source {source_id}: {report:#}"))
 }
 
 #[track_caller]
 fn suggestion(source: &Value) -> String {
-    source["suggestion"].as_str().unwrap_or_else(|| panic!("no suggestion: {source:#}")).to_owned()
+    source["suggestion"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no suggestion: {source:#}"))
+        .to_owned()
 }
 
 fn written(place: &Place) -> PathBuf {
@@ -58,7 +75,10 @@ fn run_with_suggestions(place: &Place, selector: &str) -> Answer {
 }
 
 fn bytes_below(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    files_below(root).into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+    files_below(root)
+        .into_iter()
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect()
 }
 
 /// The names of a list's first line, changed.
@@ -78,18 +98,32 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
     let mut sampled = 0;
     for task in report["tasks"].as_array().unwrap() {
         let done = run.task(task["task_id"].as_str().unwrap());
-        let would_publish = ["publish", "publish_with_findings"].contains(&task["would"].as_str().unwrap());
-        assert_eq!(would_publish, done["outcome"] == "built", "{task:#}\n{done:#}");
-        // Of many files of a kind, such as Florida's of each day and San Diego's of each year, a probe asks for two.
-        let is_of_many = ["business.fl_sunbiz", "permit.san_diego"].contains(&task["task_id"].as_str().unwrap());
+        let would_publish =
+            ["publish", "publish_with_findings"].contains(&task["would"].as_str().unwrap());
+        assert_eq!(
+            would_publish,
+            done["outcome"] == "built",
+            "{task:#}\n{done:#}"
+        );
+        // Of many files of a kind, such as Florida's of each day and San Diego's of each year, a
+        // probe asks for two.
+        let is_of_many =
+            ["business.fl_sunbiz", "permit.san_diego"].contains(&task["task_id"].as_str().unwrap());
         if task["not_sampled"].is_null() && !is_of_many {
             sampled += 1;
             assert_eq!(task["rows"], done["rows"], "{task:#}");
         }
     }
     assert!(sampled > 30, "{sampled}");
-    let counts: u64 =
-        ["would_publish", "would_publish_with_findings", "would_keep_last", "would_block"].iter().map(|name| report["counts"][name].as_u64().unwrap()).sum();
+    let counts: u64 = [
+        "would_publish",
+        "would_publish_with_findings",
+        "would_keep_last",
+        "would_block",
+    ]
+    .iter()
+    .map(|name| report["counts"][name].as_u64().unwrap())
+    .sum();
     assert_eq!(counts, report["tasks"].as_array().unwrap().len() as u64);
 }
 
@@ -106,53 +140,120 @@ fn a_home_is_only_looked_at() {
 fn a_new_column_is_a_finding_and_is_suggested_to_be_ignored() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
-        text.lines().enumerate().map(|(number, line)| if number == 0 { format!("{line},StoryCount\n") } else { format!("{line},7\n") }).collect()
+        text.lines()
+            .enumerate()
+            .map(|(number, line)| {
+                if number == 0 {
+                    format!("{line},StoryCount\n")
+                } else {
+                    format!("{line},7\n")
+                }
+            })
+            .collect()
     });
     let probed = probe(&place, &[SEATTLE]).expect(10);
     let source = source(&probed, SEATTLE);
-    assert_eq!((&source["verdict"], &source["would"]), (&"changed".into(), &"publish_with_findings".into()), "{source:#}");
-    assert_eq!(source["header"], serde_json::json!({ "missing": [], "new": ["storycount"] }));
+    assert_eq!(
+        (&source["verdict"], &source["would"]),
+        (&"changed".into(), &"publish_with_findings".into()),
+        "{source:#}"
+    );
+    assert_eq!(
+        source["header"],
+        serde_json::json!({ "missing": [], "new": ["storycount"] })
+    );
     assert_eq!(source["with_suggestions"], "publish");
     assert!(suggestion(&source).contains("ignore = ["), "{source:#}");
     place.run(&[SEATTLE]).expect(10);
     run_with_suggestions(&place, SEATTLE).expect(0);
 }
 
-/// Of each file two rows are sampled. The relationship file, which the Gazetteer is compared with, is read whole.
+/// Of each file two rows are sampled. The relationship file, which the Gazetteer is compared with,
+/// is read whole.
 #[test]
 fn samples_of_joined_files_do_not_judge_which_of_their_rows_belong_together() {
     let place = Place::with(&["census"]);
-    let widened = |delimiter: char| move |text: String| text.lines().map(|line| format!("{}{delimiter}ADDED\n", line.trim_end())).collect::<String>();
-    place.edit_member("2025_Gaz_zcta_national.zip", |text| widened(if text.contains('|') { '|' } else { '\t' })(text));
+    let widened = |delimiter: char| {
+        move |text: String| {
+            text.lines()
+                .map(|line| format!("{}{delimiter}ADDED\n", line.trim_end()))
+                .collect::<String>()
+        }
+    };
+    place.edit_member("2025_Gaz_zcta_national.zip", |text| {
+        widened(if text.contains('|') { '|' } else { '\t' })(text)
+    });
     place.edit("acsdt5y2023-b19013.dat", widened('|'));
     for task_id in ["census.gazetteer", super::ACS_2023] {
-        let probed = probe(&place, &[task_id.split('/').next().unwrap(), "--sample", "2"]).expect(10);
+        let probed = probe(
+            &place,
+            &[task_id.split('/').next().unwrap(), "--sample", "2"],
+        )
+        .expect(10);
         let tasks = probed.json()["tasks"].as_array().unwrap().clone();
-        let task = tasks.iter().find(|task| task["task_id"] == task_id).unwrap();
-        assert_eq!((&task["outcome"], &task["would"]), (&"built".into(), &"publish_with_findings".into()), "{task:#}");
-        assert!(task["not_sampled"].as_str().unwrap().contains("joined"), "{task:#}");
+        let task = tasks
+            .iter()
+            .find(|task| task["task_id"] == task_id)
+            .unwrap();
+        assert_eq!(
+            (&task["outcome"], &task["would"]),
+            (&"built".into(), &"publish_with_findings".into()),
+            "{task:#}"
+        );
+        assert!(
+            task["not_sampled"].as_str().unwrap().contains("joined"),
+            "{task:#}"
+        );
     }
     let run = place.run(&[]).expect(10);
-    assert_eq!(["census.gazetteer", super::ACS_2023].map(|task_id| run.task(task_id)["outcome"].clone()), ["built", "built"], "{run:#?}");
+    assert_eq!(
+        ["census.gazetteer", super::ACS_2023].map(|task_id| run.task(task_id)["outcome"].clone()),
+        ["built", "built"],
+        "{run:#?}"
+    );
 }
 
 #[test]
 fn what_is_written_is_every_declaration_with_the_changed_lines_only() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace(",PermitNum,", ",Permit Number,")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| {
+            header.replace(",PermitNum,", ",Permit Number,")
+        })
+    });
     let folder = written(&place);
     probe(&place, &[SEATTLE, "--write", folder.to_str().unwrap()]).expect(20);
     for root in ["pipelines", "schemas"] {
         let original = files_below(&project(root));
         assert_eq!(files_below(&folder.join(root)).len(), original.len());
         for file in original {
-            let (before, after) = (std::fs::read(&file).unwrap(), std::fs::read(folder.join(file.strip_prefix(project("")).unwrap())).unwrap());
-            assert_eq!(before == after, !file.ends_with("permit/seattle.toml"), "{}", file.display());
+            let (before, after) = (
+                std::fs::read(&file).unwrap(),
+                std::fs::read(folder.join(file.strip_prefix(project("")).unwrap())).unwrap(),
+            );
+            assert_eq!(
+                before == after,
+                !file.ends_with("permit/seattle.toml"),
+                "{}",
+                file.display()
+            );
         }
     }
-    let lines = |path: PathBuf| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
-    let (before, after) = (lines(project("pipelines/permit/seattle.toml")), lines(folder.join("pipelines/permit/seattle.toml")));
-    assert_eq!(before.iter().filter(|line| !after.contains(line)).count(), 1);
+    let lines = |path: PathBuf| {
+        std::fs::read_to_string(path)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (before, after) = (
+        lines(project("pipelines/permit/seattle.toml")),
+        lines(folder.join("pipelines/permit/seattle.toml")),
+    );
+    assert_eq!(
+        before.iter().filter(|line| !after.contains(line)).count(),
+        1
+    );
     assert_eq!(before.len(), after.len());
     let again = probe(&place, &[SEATTLE, "--write", folder.to_str().unwrap()]).expect(40);
     assert!(again.stderr.contains("already there"), "{again:#?}");
@@ -161,11 +262,26 @@ fn what_is_written_is_every_declaration_with_the_changed_lines_only() {
 #[test]
 fn a_renamed_column_is_known_by_its_name() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace(",PermitNum,", ",Permit Number,")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| {
+            header.replace(",PermitNum,", ",Permit Number,")
+        })
+    });
     let probed = probe(&place, &[SEATTLE]).expect(20);
     let source = source(&probed, SEATTLE);
-    assert_eq!((&source["verdict"], &source["would"], &source["with_suggestions"]), (&"changed".into(), &"block".into(), &"publish".into()), "{source:#}");
-    assert_eq!(source["header"], serde_json::json!({ "missing": ["permitnum"], "new": ["permit_number"] }));
+    assert_eq!(
+        (
+            &source["verdict"],
+            &source["would"],
+            &source["with_suggestions"]
+        ),
+        (&"changed".into(), &"block".into(), &"publish".into()),
+        "{source:#}"
+    );
+    assert_eq!(
+        source["header"],
+        serde_json::json!({ "missing": ["permitnum"], "new": ["permit_number"] })
+    );
     let line = "# guessed: `permit_number` has a similar name\ncolumns.permit_number = [\"permitnum\", \"permit_number\"]\n";
     assert!(suggestion(&source).contains(line), "{source:#}");
     place.run(&[SEATTLE]).expect(20);
@@ -175,7 +291,9 @@ fn a_renamed_column_is_known_by_its_name() {
 #[test]
 fn a_renamed_column_is_known_by_words_of_the_settings() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("StatusCurrent", "Phase")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| header.replace("StatusCurrent", "Phase"))
+    });
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
     let line = "# guessed: `phase` has the same values as in the settings\ncolumns.status = [\"statuscurrent\", \"phase\"]\n";
     assert!(suggestion(&source).contains(line), "{source:#}");
@@ -186,7 +304,9 @@ fn a_renamed_column_is_known_by_words_of_the_settings() {
 fn a_renamed_column_is_known_by_the_values_of_the_last_night() {
     let place = Place::new();
     place.run(&[SEATTLE]).expect(0);
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("OriginalAddress1", "Where")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| header.replace("OriginalAddress1", "Where"))
+    });
     let line = "# guessed: `where` has the same values as in the last file\ncolumns.line1 = [\"originaladdress1\", \"where\"]\n";
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
     assert!(suggestion(&source).contains(line), "{source:#}");
@@ -202,37 +322,62 @@ fn a_renamed_column_is_known_by_the_values_of_the_last_night() {
 fn a_renamed_column_is_known_by_its_place_and_the_written_declaration_says_so() {
     let place = Place::new();
     place.run(&[SEATTLE]).expect(0);
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("OriginalState", "Region")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| header.replace("OriginalState", "Region"))
+    });
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
     let line = "# guessed: `region` has the same place among the columns\ncolumns.address_state = [\"originalstate\", \"region\"]\n";
     assert!(suggestion(&source).contains(line), "{source:#}");
     run_with_suggestions(&place, SEATTLE).expect(0);
-    let text = std::fs::read_to_string(written(&place).join("pipelines/permit/seattle.toml")).unwrap();
-    assert!(text.contains(" # guessed: `region` has the same place among the columns\n"), "{text}");
+    let text =
+        std::fs::read_to_string(written(&place).join("pipelines/permit/seattle.toml")).unwrap();
+    assert!(
+        text.contains(" # guessed: `region` has the same place among the columns\n"),
+        "{text}"
+    );
 }
 
 #[test]
 fn where_nothing_says_what_a_missing_column_is_called_now_nothing_is_suggested() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("OriginalAddress1", "Where")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| header.replace("OriginalAddress1", "Where"))
+    });
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
-    assert_eq!(source["header"], serde_json::json!({ "missing": ["originaladdress1"], "new": ["where"] }));
+    assert_eq!(
+        source["header"],
+        serde_json::json!({ "missing": ["originaladdress1"], "new": ["where"] })
+    );
     assert!(source["suggestion"].is_null(), "{source:#}");
 }
 
 #[test]
 fn an_unknown_word_is_told_of_and_another_spelling_of_a_known_one_is_suggested() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| text.replacen(",Completed,", ",Teleported,", 1).replacen(",Expired,", ",Phase Isued,", 1));
+    place.edit(SEATTLE_FILE, |text| {
+        text.replacen(",Completed,", ",Teleported,", 1)
+            .replacen(",Expired,", ",Phase Isued,", 1)
+    });
     let probed = probe(&place, &[SEATTLE]).expect(10);
     let source = source(&probed, SEATTLE);
     assert_eq!(source["verdict"], "ok");
-    assert_eq!(source["sample"]["unknown_values"], serde_json::json!({ "status": ["Phase Isued", "Teleported"] }), "{source:#}");
+    assert_eq!(
+        source["sample"]["unknown_values"],
+        serde_json::json!({ "status": ["Phase Isued", "Teleported"] }),
+        "{source:#}"
+    );
     let suggestion = suggestion(&source);
     let lines = "[settings.status]\n# guessed: `Phase Isued` is another spelling of `Phase Issued`\n\"Phase Isued\" = \"active\"\n";
-    assert!(suggestion.contains(lines) && !suggestion.contains("Teleported"), "{suggestion}");
+    assert!(
+        suggestion.contains(lines) && !suggestion.contains("Teleported"),
+        "{suggestion}"
+    );
     let run = run_with_suggestions(&place, SEATTLE);
-    assert_eq!(run.task(SEATTLE)["warnings"]["permit.permit"]["unmapped_status"], 1, "{run:#?}");
+    assert_eq!(
+        run.task(SEATTLE)["warnings"]["permit.permit"]["unmapped_status"],
+        1,
+        "{run:#?}"
+    );
 }
 
 #[test]
@@ -242,24 +387,45 @@ fn an_absent_file_keeps_the_last_build_where_there_is_one() {
     let bytes = std::fs::read(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     let absent = source(&probe(&place, &[SEATTLE]).expect(30), SEATTLE);
-    assert_eq!((&absent["verdict"], &absent["would"]), (&"absent".into(), &"block".into()), "{absent:#}");
+    assert_eq!(
+        (&absent["verdict"], &absent["would"]),
+        (&"absent".into(), &"block".into()),
+        "{absent:#}"
+    );
     assert!(absent["suggestion"].is_null());
     place.run(&[SEATTLE]).expect(30);
     std::fs::write(&file, bytes).unwrap();
     place.run(&[SEATTLE]).expect(0);
     std::fs::remove_file(&file).unwrap();
     let absent = source(&probe(&place, &[SEATTLE]).expect(30), SEATTLE);
-    assert_eq!((&absent["verdict"], &absent["would"]), (&"absent".into(), &"keep_last".into()), "{absent:#}");
+    assert_eq!(
+        (&absent["verdict"], &absent["would"]),
+        (&"absent".into(), &"keep_last".into()),
+        "{absent:#}"
+    );
 }
 
 #[test]
 fn a_page_in_place_of_a_file_is_a_change_and_a_wall_a_refusal() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |_| "<!DOCTYPE html><html><body>We moved our data.</body></html>".to_owned());
+    place.edit(SEATTLE_FILE, |_| {
+        "<!DOCTYPE html><html><body>We moved our data.</body></html>".to_owned()
+    });
     let page = source(&probe(&place, &[SEATTLE]).expect(30), SEATTLE);
-    assert_eq!((&page["verdict"], &page["would"]), (&"changed".into(), &"block".into()), "{page:#}");
-    assert!(page["problem"].as_str().unwrap().contains("a web page in place of the file"));
-    place.edit(SEATTLE_FILE, |_| "<html><body>Please complete the CAPTCHA to continue.</body></html>".to_owned());
+    assert_eq!(
+        (&page["verdict"], &page["would"]),
+        (&"changed".into(), &"block".into()),
+        "{page:#}"
+    );
+    assert!(
+        page["problem"]
+            .as_str()
+            .unwrap()
+            .contains("a web page in place of the file")
+    );
+    place.edit(SEATTLE_FILE, |_| {
+        "<html><body>Please complete the CAPTCHA to continue.</body></html>".to_owned()
+    });
     let wall = source(&probe(&place, &[SEATTLE]).expect(30), SEATTLE);
     assert_eq!(wall["verdict"], "refused", "{wall:#}");
 }
@@ -267,10 +433,22 @@ fn a_page_in_place_of_a_file_is_a_change_and_a_wall_a_refusal() {
 #[test]
 fn records_that_are_not_in_the_layout_block_the_probe_as_they_block_the_run() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| text.replace(",Building,", ",Building,,,"));
+    place.edit(SEATTLE_FILE, |text| {
+        text.replace(",Building,", ",Building,,,")
+    });
     let broken = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
-    assert_eq!((&broken["verdict"], &broken["would"]), (&"ok".into(), &"block".into()), "{broken:#}");
-    assert!(broken["sample"]["quarantined"]["malformed_record"].as_u64().unwrap() > 5, "{broken:#}");
+    assert_eq!(
+        (&broken["verdict"], &broken["would"]),
+        (&"ok".into(), &"block".into()),
+        "{broken:#}"
+    );
+    assert!(
+        broken["sample"]["quarantined"]["malformed_record"]
+            .as_u64()
+            .unwrap()
+            > 5,
+        "{broken:#}"
+    );
     place.run(&[SEATTLE]).expect(20);
 }
 
@@ -281,9 +459,20 @@ fn an_archive_that_is_cut_short_is_missing_as_in_a_run() {
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 30]).unwrap();
     let edge = source(&probe(&place, &[SCHOOLS]).expect(30), "nces.edge_geocode");
-    assert_eq!((&edge["verdict"], &edge["outcome"]), (&"changed".into(), &"missing".into()), "{edge:#}");
+    assert_eq!(
+        (&edge["verdict"], &edge["outcome"]),
+        (&"changed".into(), &"missing".into()),
+        "{edge:#}"
+    );
     let problem = edge["problem"].as_str().unwrap();
-    assert!(place.run(&[SCHOOLS]).expect(30).reasons(SCHOOLS).contains(problem), "{problem}");
+    assert!(
+        place
+            .run(&[SCHOOLS])
+            .expect(30)
+            .reasons(SCHOOLS)
+            .contains(problem),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -294,23 +483,53 @@ fn an_archive_without_the_declared_member_blocks() {
         members.insert(format!("old/{name}.bak"), text);
     });
     let edge = source(&probe(&place, &[SCHOOLS]).expect(20), "nces.edge_geocode");
-    assert_eq!((&edge["verdict"], &edge["would"]), (&"changed".into(), &"block".into()), "{edge:#}");
-    assert!(edge["problem"].as_str().unwrap().contains("no member matches"), "{edge:#}");
+    assert_eq!(
+        (&edge["verdict"], &edge["would"]),
+        (&"changed".into(), &"block".into()),
+        "{edge:#}"
+    );
+    assert!(
+        edge["problem"]
+            .as_str()
+            .unwrap()
+            .contains("no member matches"),
+        "{edge:#}"
+    );
     place.run(&[SCHOOLS]).expect(20);
 }
 
 fn settings(mirror: String, selector: &str) -> ProbeSettings {
-    let fetch = pubdata_fetch::FetchSettings { mirrors: vec![mirror], ..instant_waits() };
+    let fetch = pubdata_fetch::FetchSettings {
+        mirrors: vec![mirror],
+        ..instant_waits()
+    };
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    ProbeSettings { declarations, fetch, selectors: vec![selector.to_owned()], chosen: run::Chosen::default(), rows: 1_000, published: None, home: None }
+    ProbeSettings {
+        declarations,
+        fetch,
+        selectors: vec![selector.to_owned()],
+        chosen: run::Chosen::default(),
+        rows: 1_000,
+        published: None,
+        home: None,
+    }
 }
 
 async fn probe_here(settings: &ProbeSettings) -> ProbeReport {
-    run::probe(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
+    run::probe(settings, &(Arc::new(Silent) as SharedObserver))
+        .await
+        .unwrap()
 }
 
 fn target(place: &Place) -> String {
-    format!("/{}", place.file(SEATTLE_FILE).strip_prefix(place.mirror()).unwrap().display())
+    format!(
+        "/{}",
+        place
+            .file(SEATTLE_FILE)
+            .strip_prefix(place.mirror())
+            .unwrap()
+            .display()
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,11 +537,25 @@ async fn a_moved_file_gets_its_new_address() {
     let (place, publisher) = (Place::new(), Publisher::start().await);
     publisher.serve_folder(&place.mirror());
     let new = "https://open.example.org/permits/list.csv";
-    publisher.route(&target(&place), vec![Reply::status(301).header("Location", new)]);
+    publisher.route(
+        &target(&place),
+        vec![Reply::status(301).header("Location", new)],
+    );
     let report = probe_here(&settings(publisher.base_url(), SEATTLE)).await;
     let source = &report.sources[0];
-    assert_eq!((source.verdict, source.would, source.status), (Verdict::Moved, Would::Block, Some(301)), "{report:#?}");
-    assert!(source.suggestion.as_ref().unwrap().contains(&format!("url = \"{new}\"")), "{report:#?}");
+    assert_eq!(
+        (source.verdict, source.would, source.status),
+        (Verdict::Moved, Would::Block, Some(301)),
+        "{report:#?}"
+    );
+    assert!(
+        source
+            .suggestion
+            .as_ref()
+            .unwrap()
+            .contains(&format!("url = \"{new}\"")),
+        "{report:#?}"
+    );
     // The file is where the server says.
     let folder = written(&place);
     report.suggested.write_to(&folder).unwrap();
@@ -330,19 +563,33 @@ async fn a_moved_file_gets_its_new_address() {
     std::fs::create_dir_all(moved.parent().unwrap()).unwrap();
     std::fs::rename(place.file(SEATTLE_FILE), moved).unwrap();
     place.run(&[SEATTLE]).expect(30);
-    place.run(&[SEATTLE, "--declarations", folder.to_str().unwrap()]).expect(0);
+    place
+        .run(&[SEATTLE, "--declarations", folder.to_str().unwrap()])
+        .expect(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
-    for (status, verdict) in [(403, Verdict::Refused), (401, Verdict::Refused), (404, Verdict::Absent), (503, Verdict::Unreachable)] {
+    for (status, verdict) in [
+        (403, Verdict::Refused),
+        (401, Verdict::Refused),
+        (404, Verdict::Absent),
+        (503, Verdict::Unreachable),
+    ] {
         let (place, publisher) = (Place::new(), Publisher::start().await);
         publisher.serve_folder(&place.mirror());
         publisher.route(&target(&place), vec![Reply::page(status)]);
         let report = probe_here(&settings(publisher.base_url(), SEATTLE)).await;
         let source = &report.sources[0];
-        assert_eq!((source.verdict, source.would), (verdict, Would::Block), "{status}: {report:#?}");
-        assert!(source.status.is_none() || source.status == Some(status), "{report:#?}");
+        assert_eq!(
+            (source.verdict, source.would),
+            (verdict, Would::Block),
+            "{status}: {report:#?}"
+        );
+        assert!(
+            source.status.is_none() || source.status == Some(status),
+            "{report:#?}"
+        );
         assert_eq!(u8::from(report.exit_code), 30);
     }
 }
@@ -352,23 +599,51 @@ async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let publisher = Publisher::start_tls(&authority, &["data.seattle.gov"]).await;
-    publisher.route("/api/views/76t5-zqzr/rows.csv?accessType=DOWNLOAD", vec![Reply::page(403)]);
+    publisher.route(
+        "/api/views/76t5-zqzr/rows.csv?accessType=DOWNLOAD",
+        vec![Reply::page(403)],
+    );
     let asked = |ca_file, contact: Option<&str>| {
         let mut given = settings(String::new(), SEATTLE);
         let resolve = [("data.seattle.gov".to_owned(), publisher.address())].into();
-        given.fetch = pubdata_fetch::FetchSettings { ca_file, contact: contact.map(str::to_owned), resolve, ..instant_waits() };
+        given.fetch = pubdata_fetch::FetchSettings {
+            ca_file,
+            contact: contact.map(str::to_owned),
+            resolve,
+            ..instant_waits()
+        };
         given
     };
     let ca = Some(authority.write(folder.path()));
     for contact in [None, Some("ada@example.org")] {
-        let source = probe_here(&asked(ca.clone(), contact)).await.sources.remove(0);
+        let source = probe_here(&asked(ca.clone(), contact))
+            .await
+            .sources
+            .remove(0);
         let ways = source.ways_out.join("\n");
-        assert_eq!((source.verdict, source.status, source.problem.as_deref()), (Verdict::Refused, Some(403), Some("the server answered 403 Forbidden")));
-        assert!(ways.contains("United States") && ways.contains("`pubdata import permit.seattle FILE`"), "{ways}");
-        assert_eq!(ways.contains("PUBDATA_CONTACT"), contact.is_none(), "{ways}");
+        assert_eq!(
+            (source.verdict, source.status, source.problem.as_deref()),
+            (
+                Verdict::Refused,
+                Some(403),
+                Some("the server answered 403 Forbidden")
+            )
+        );
+        assert!(
+            ways.contains("United States") && ways.contains("`pubdata import permit.seattle FILE`"),
+            "{ways}"
+        );
+        assert_eq!(
+            ways.contains("PUBDATA_CONTACT"),
+            contact.is_none(),
+            "{ways}"
+        );
     }
     let stranger = probe_here(&asked(None, None)).await.sources.remove(0);
-    assert!(stranger.verdict == Verdict::Unreachable && stranger.ways_out[0].contains("--ca"), "{stranger:#?}");
+    assert!(
+        stranger.verdict == Verdict::Unreachable && stranger.ways_out[0].contains("--ca"),
+        "{stranger:#?}"
+    );
 }
 
 /// Whole files of megabytes are never taken: a server that sends no parts is hung up on.
@@ -379,14 +654,31 @@ async fn only_the_head_of_a_large_file_is_taken() {
     let text = std::fs::read_to_string(place.file(SEATTLE_FILE)).unwrap();
     let (header, row) = text.split_once('\n').unwrap();
     let row = row.lines().next().unwrap();
-    let rows: String = (0..20_000).map(|number| format!("{}\n", row.replacen("6062967", &number.to_string(), 1))).collect();
+    let rows: String = (0..20_000)
+        .map(|number| format!("{}\n", row.replacen("6062967", &number.to_string(), 1)))
+        .collect();
     let body = format!("{header}\n{rows}");
     assert!(body.len() > 4_000_000);
     publisher.route(&target(&place), vec![Reply::body(200, body.clone())]);
-    let report = probe_here(&ProbeSettings { rows: 300, ..settings(publisher.base_url(), SEATTLE) }).await;
+    let report = probe_here(&ProbeSettings {
+        rows: 300,
+        ..settings(publisher.base_url(), SEATTLE)
+    })
+    .await;
     let sample = report.sources[0].sample.as_ref().unwrap();
-    assert_eq!((report.sources[0].verdict, sample.rows, sample.accepted), (Verdict::Ok, 300, 300), "{report:#?}");
-    let all = probe_here(&ProbeSettings { rows: 100_000, ..settings(publisher.base_url(), SEATTLE) }).await;
+    assert_eq!(
+        (report.sources[0].verdict, sample.rows, sample.accepted),
+        (Verdict::Ok, 300, 300),
+        "{report:#?}"
+    );
+    let all = probe_here(&ProbeSettings {
+        rows: 100_000,
+        ..settings(publisher.base_url(), SEATTLE)
+    })
+    .await;
     let rows = all.sources[0].sample.as_ref().unwrap().rows;
-    assert!((500..2_000).contains(&rows), "256 KiB of rows, and not {rows}");
+    assert!(
+        (500..2_000).contains(&rows),
+        "256 KiB of rows, and not {rows}"
+    );
 }

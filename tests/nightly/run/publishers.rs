@@ -24,29 +24,59 @@ impl Site {
         publisher.serve_folder(&place.mirror());
         let site = Self { place, publisher };
         let report = run_here(&site.settings()).await;
-        assert_eq!((report.exit_code, report.is_sample), (ExitCode::Ok, true), "{report:#?}");
+        assert_eq!(
+            (report.exit_code, report.is_sample),
+            (ExitCode::Ok, true),
+            "{report:#?}"
+        );
         site
     }
 
     fn settings(&self) -> RunSettings {
-        let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in());
-        settings.selectors = GEOGRAPHY.iter().map(|family| (*family).to_owned()).collect();
+        let mut settings = settings(
+            &self.place.home(),
+            vec![self.publisher.base_url()],
+            DeclarationFiles::built_in(),
+        );
+        settings.selectors = GEOGRAPHY
+            .iter()
+            .map(|family| (*family).to_owned())
+            .collect();
         settings
     }
 
     fn target(&self, file: &str) -> String {
-        format!("/{}", self.place.file(file).strip_prefix(self.place.mirror()).unwrap().display())
+        format!(
+            "/{}",
+            self.place
+                .file(file)
+                .strip_prefix(self.place.mirror())
+                .unwrap()
+                .display()
+        )
     }
 
     fn bytes(&self, file: &str) -> Vec<u8> {
         std::fs::read(self.place.file(file)).unwrap()
     }
 
-    /// Lets a file be answered so, runs again, and asserts what the run says and that every part of before is still current.
+    /// Lets a file be answered so, runs again, and asserts what the run says and that every part of
+    /// before is still current.
     #[track_caller]
-    fn assert_refused(&self, before: &Value, report: &RunReport, exit_code: ExitCode, task_id: &str, says: &[&str]) {
+    fn assert_refused(
+        &self,
+        before: &Value,
+        report: &RunReport,
+        exit_code: ExitCode,
+        task_id: &str,
+        says: &[&str],
+    ) {
         assert_eq!(report.exit_code, exit_code, "{report:#?}");
-        let task = report.tasks.iter().find(|task| task.task_id == task_id).unwrap();
+        let task = report
+            .tasks
+            .iter()
+            .find(|task| task.task_id == task_id)
+            .unwrap();
         let reasons = task.reasons.join("\n");
         for text in says {
             assert!(reasons.contains(text), "`{text}` is not in: {reasons}");
@@ -57,16 +87,24 @@ impl Site {
     }
 }
 
-async fn refused(file: &str, reply: impl FnOnce(Vec<u8>) -> Reply, exit_code: ExitCode, task_id: &str, says: &[&str]) {
+async fn refused(
+    file: &str,
+    reply: impl FnOnce(Vec<u8>) -> Reply,
+    exit_code: ExitCode,
+    task_id: &str,
+    says: &[&str],
+) {
     let site = Site::published().await;
     let before = site.place.manifest();
-    site.publisher.route(&site.target(file), vec![reply(site.bytes(file))]);
+    site.publisher
+        .route(&site.target(file), vec![reply(site.bytes(file))]);
     let report = run_here(&site.settings()).await;
     site.assert_refused(&before, &report, exit_code, task_id, says);
 
     // The publisher is well again.
     let bytes = site.bytes(file);
-    site.publisher.route(&site.target(file), vec![Reply::file(bytes)]);
+    site.publisher
+        .route(&site.target(file), vec![Reply::file(bytes)]);
     let report = run_here(&site.settings()).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert!(site.place.unrenewed().is_empty());
@@ -77,31 +115,80 @@ async fn an_unchanged_site_is_asked_with_conditions_and_sends_nothing_again() {
     let site = Site::published().await;
     let first = site.publisher.all_requests().len();
     let report = run_here(&site.settings()).await;
-    assert_eq!((report.outcome, report.exit_code), ("unchanged", ExitCode::Ok));
+    assert_eq!(
+        (report.outcome, report.exit_code),
+        ("unchanged", ExitCode::Ok)
+    );
     let target = site.target(POPULATION);
-    let again: Vec<_> = site.publisher.all_requests().into_iter().skip(first).filter(|request| request.target == target).collect();
-    assert!(again.iter().all(|request| !request.header("if-none-match").is_empty()) && again.len() == 1, "{again:#?}");
+    let again: Vec<_> = site
+        .publisher
+        .all_requests()
+        .into_iter()
+        .skip(first)
+        .filter(|request| request.target == target)
+        .collect();
+    assert!(
+        again
+            .iter()
+            .all(|request| !request.header("if-none-match").is_empty())
+            && again.len() == 1,
+        "{again:#?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_for_the_night() {
-    refused(POPULATION, |_| Reply::page(503), ExitCode::SourceMissing, ACS_2023, &[POPULATION, "503"]).await;
+    refused(
+        POPULATION,
+        |_| Reply::page(503),
+        ExitCode::SourceMissing,
+        ACS_2023,
+        &[POPULATION, "503"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_blocks_programs() {
-    refused(POPULATION, |_| Reply::page(403), ExitCode::SourceMissing, ACS_2023, &[POPULATION, "403"]).await;
+    refused(
+        POPULATION,
+        |_| Reply::page(403),
+        ExitCode::SourceMissing,
+        ACS_2023,
+        &[POPULATION, "403"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_web_page_with_status_200() {
-    refused(POPULATION, |_| Reply::page(200), ExitCode::SourceMissing, ACS_2023, &[POPULATION, "web page", "open the URL in a browser"]).await;
+    refused(
+        POPULATION,
+        |_| Reply::page(200),
+        ExitCode::SourceMissing,
+        ACS_2023,
+        &[POPULATION, "web page", "open the URL in a browser"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_web_page_that_claims_to_be_text() {
-    let page = |_| Reply::body(200, "<!DOCTYPE html><html><body>Please stand by</body></html>").content_type("text/plain");
-    refused(POPULATION, page, ExitCode::SourceMissing, ACS_2023, &[POPULATION, "web page"]).await;
+    let page = |_| {
+        Reply::body(
+            200,
+            "<!DOCTYPE html><html><body>Please stand by</body></html>",
+        )
+        .content_type("text/plain")
+    };
+    refused(
+        POPULATION,
+        page,
+        ExitCode::SourceMissing,
+        ACS_2023,
+        &[POPULATION, "web page"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +197,14 @@ async fn a_transfer_that_always_breaks_off() {
         let middle = bytes.len() / 2;
         Reply::body(200, bytes).cut_after(middle)
     };
-    refused(POPULATION, cut, ExitCode::SourceMissing, ACS_2023, &[POPULATION]).await;
+    refused(
+        POPULATION,
+        cut,
+        ExitCode::SourceMissing,
+        ACS_2023,
+        &[POPULATION],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -121,18 +215,35 @@ async fn an_archive_that_is_damaged_at_the_publisher() {
         let (name, text) = only_member(path.path());
         Reply::file(corrupt_archive(&name, text.as_bytes())).etag("\"damaged\"")
     };
-    refused(EDGE, damaged, ExitCode::Blocked, SCHOOLS, &[EDGE, "EDGE_GEOCODE_PUBLICSCH_2425.TXT", "cannot be read"]).await;
+    refused(
+        EDGE,
+        damaged,
+        ExitCode::Blocked,
+        SCHOOLS,
+        &[EDGE, "EDGE_GEOCODE_PUBLICSCH_2425.TXT", "cannot be read"],
+    )
+    .await;
 }
 
-/// A file damaged on its way has the publisher's ETag: asked only whether it changed, the publisher would say no for ever.
+/// A file damaged on its way has the publisher's ETag: asked only whether it changed, the publisher
+/// would say no for ever.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_damaged_on_its_way_is_asked_for_whole_the_next_time() {
     let site = Site::published().await;
     let (name, text) = only_member(&site.place.file(EDGE));
     let target = site.target(EDGE);
-    site.publisher.route(&target, vec![Reply::file(corrupt_archive(&name, text.as_bytes())).etag("\"same\"")]);
-    assert_eq!(run_here(&site.settings()).await.exit_code, ExitCode::Blocked);
-    site.publisher.route(&target, vec![Reply::file(site.bytes(EDGE)).etag("\"same\"")]);
+    site.publisher.route(
+        &target,
+        vec![Reply::file(corrupt_archive(&name, text.as_bytes())).etag("\"same\"")],
+    );
+    assert_eq!(
+        run_here(&site.settings()).await.exit_code,
+        ExitCode::Blocked
+    );
+    site.publisher.route(
+        &target,
+        vec![Reply::file(site.bytes(EDGE)).etag("\"same\"")],
+    );
     let report = run_here(&site.settings()).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert!(site.place.unrenewed().is_empty());
@@ -142,11 +253,26 @@ async fn an_archive_damaged_on_its_way_is_asked_for_whole_the_next_time() {
 async fn a_server_that_asks_for_a_pause_gets_it_and_the_run_goes_on() {
     let site = Site::published().await;
     let target = site.target(POPULATION);
-    let changed = String::from_utf8(site.bytes(POPULATION)).unwrap().replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335");
-    site.publisher.route(&target, vec![Reply::page(429).header("Retry-After", "0"), Reply::file(changed).etag("\"second\"")]);
+    let changed = String::from_utf8(site.bytes(POPULATION))
+        .unwrap()
+        .replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335");
+    site.publisher.route(
+        &target,
+        vec![
+            Reply::page(429).header("Retry-After", "0"),
+            Reply::file(changed).etag("\"second\""),
+        ],
+    );
     let report = run_here(&site.settings()).await;
-    assert_eq!((report.exit_code, report.outcome), (ExitCode::Ok, "published"), "{report:#?}");
-    assert_eq!(site.place.rows("geo.zcta_metric")["geo.zcta_metric:2023:90210:population"].0["value"], json!(19653));
+    assert_eq!(
+        (report.exit_code, report.outcome),
+        (ExitCode::Ok, "published"),
+        "{report:#?}"
+    );
+    assert_eq!(
+        site.place.rows("geo.zcta_metric")["geo.zcta_metric:2023:90210:population"].0["value"],
+        json!(19653)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,15 +281,30 @@ async fn a_file_that_changes_between_two_halves_of_a_transfer_is_taken_whole() {
     let target = site.target(POPULATION);
     let text = String::from_utf8(site.bytes(POPULATION)).unwrap();
     let second = text.replace("860Z200US90210|19652|1335", "860Z200US90210|20000|1335");
-    let third = text.replace("860Z200US90210|19652|1335", "860Z200US90210|30000|1335").replace("860Z200US00601|", "860Z200US00601|1");
-    let broken = Reply::file(second).etag("\"second\"").cut_after(text.len() / 2);
-    site.publisher.route(&target, vec![broken, Reply::file(third.clone()).etag("\"third\"")]);
+    let third = text
+        .replace("860Z200US90210|19652|1335", "860Z200US90210|30000|1335")
+        .replace("860Z200US00601|", "860Z200US00601|1");
+    let broken = Reply::file(second)
+        .etag("\"second\"")
+        .cut_after(text.len() / 2);
+    site.publisher.route(
+        &target,
+        vec![broken, Reply::file(third.clone()).etag("\"third\"")],
+    );
     let report = run_here(&site.settings()).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    let snapshots = pubdata_testing::files_below(&site.place.home().join("snapshots/census.acs5_table"));
-    let of_population = snapshots.iter().filter(|path| path.to_str().unwrap().ends_with(POPULATION));
-    let contents: Vec<String> = of_population.map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    assert!(contents.len() == 2 && contents.contains(&text) && contents.contains(&third), "no mixture of two versions");
+    let snapshots =
+        pubdata_testing::files_below(&site.place.home().join("snapshots/census.acs5_table"));
+    let of_population = snapshots
+        .iter()
+        .filter(|path| path.to_str().unwrap().ends_with(POPULATION));
+    let contents: Vec<String> = of_population
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    assert!(
+        contents.len() == 2 && contents.contains(&text) && contents.contains(&third),
+        "no mixture of two versions"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,12 +312,30 @@ async fn a_host_that_fails_again_and_again_is_left_alone_for_the_rest_of_the_run
     let site = Site::published().await;
     let before = site.place.manifest();
     let directory = pubdata_testing::files_below(&site.place.mirror());
-    for path in directory.iter().filter(|path| path.to_str().unwrap().ends_with(".dat")) {
-        site.publisher.route(&format!("/{}", path.strip_prefix(site.place.mirror()).unwrap().display()), vec![Reply::page(503)]);
+    for path in directory
+        .iter()
+        .filter(|path| path.to_str().unwrap().ends_with(".dat"))
+    {
+        site.publisher.route(
+            &format!(
+                "/{}",
+                path.strip_prefix(site.place.mirror()).unwrap().display()
+            ),
+            vec![Reply::page(503)],
+        );
     }
     let report = run_here(&site.settings()).await;
     assert_eq!(report.exit_code, ExitCode::SourceMissing);
-    let not_asked = report.sources.iter().filter(|source| source.detail.as_deref().is_some_and(|detail| detail.starts_with("not asked"))).count();
+    let not_asked = report
+        .sources
+        .iter()
+        .filter(|source| {
+            source
+                .detail
+                .as_deref()
+                .is_some_and(|detail| detail.starts_with("not asked"))
+        })
+        .count();
     assert!(not_asked > 0, "{report:#?}");
     assert_eq!(site.place.manifest()["datasets"], before["datasets"]);
 }
@@ -186,37 +345,72 @@ async fn a_key_that_the_census_bureau_refuses_is_told_with_its_variable_and_neve
     let site = Site::published().await;
     let mut settings = site.settings();
     settings.fetch.secret = |_| Some("wrong".to_owned());
-    let fields = ["S1501_C02_014E,S1501_C02_014M,S1501_C02_015E,S1501_C02_015M", "S1701_C03_001E,S1701_C03_001M", "S2301_C04_001E,S2301_C04_001M"];
+    let fields = [
+        "S1501_C02_014E,S1501_C02_014M,S1501_C02_015E,S1501_C02_015M",
+        "S1701_C03_001E,S1701_C03_001M",
+        "S2301_C04_001E,S2301_C04_001M",
+    ];
     for place in ["zip%2520code%2520tabulation%2520area:*", "county:*"] {
         for fields in fields {
-            let target = format!("/api.census.gov/data/2023/acs/acs5/subject@get=NAME,{fields}&for={place}");
-            site.publisher.route(&target, vec![Reply::key_error("invalid_key.html")]);
+            let target =
+                format!("/api.census.gov/data/2023/acs/acs5/subject@get=NAME,{fields}&for={place}");
+            site.publisher
+                .route(&target, vec![Reply::key_error("invalid_key.html")]);
         }
     }
     let report = run_here(&settings).await;
     assert_eq!(report.exit_code, ExitCode::Quarantined, "{report:#?}");
-    let task = report.tasks.iter().find(|task| task.task_id == ACS_2023).unwrap();
-    let told =
-        task.findings.iter().filter(|finding| finding.code == "optional_file_missing" && finding.detail.contains("the API key in CENSUS_API_KEY was refused"));
+    let task = report
+        .tasks
+        .iter()
+        .find(|task| task.task_id == ACS_2023)
+        .unwrap();
+    let told = task.findings.iter().filter(|finding| {
+        finding.code == "optional_file_missing"
+            && finding
+                .detail
+                .contains("the API key in CENSUS_API_KEY was refused")
+    });
     assert!(told.count() > 0, "{task:#?}");
-    assert!(!format!("{report:?}").contains("key=wrong"), "no secret in a report");
+    assert!(
+        !format!("{report:?}").contains("key=wrong"),
+        "no secret in a report"
+    );
 }
 
-/// Counted where requests arrive: the n-th comes no sooner than n - 1 intervals after the beginning, whichever task it is for.
+/// Counted where requests arrive: the n-th comes no sooner than n - 1 intervals after the
+/// beginning, whichever task it is for.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
     let (place, publisher) = (Place::new(), Publisher::start().await);
     publisher.serve_folder(&place.mirror());
-    let mut settings = settings(&place.home(), vec![publisher.base_url()], DeclarationFiles::built_in());
-    settings.selectors = ["census.gazetteer", "nces.ccd_directory", "zip.zip"].map(str::to_owned).to_vec();
-    settings.fetch.host_requests_per_second.insert("127.0.0.1".to_owned(), 10.0);
+    let mut settings = settings(
+        &place.home(),
+        vec![publisher.base_url()],
+        DeclarationFiles::built_in(),
+    );
+    settings.selectors = ["census.gazetteer", "nces.ccd_directory", "zip.zip"]
+        .map(str::to_owned)
+        .to_vec();
+    settings
+        .fetch
+        .host_requests_per_second
+        .insert("127.0.0.1".to_owned(), 10.0);
     let begun = std::time::Instant::now();
     run_here(&settings).await;
     let requests = publisher.all_requests();
-    assert!(requests.len() >= 10, "{} requests are too few to tell", requests.len());
+    assert!(
+        requests.len() >= 10,
+        "{} requests are too few to tell",
+        requests.len()
+    );
     for (number, request) in (0_u32..).zip(&requests) {
         let earliest = std::time::Duration::from_millis(100) * number;
-        assert!(request.at - begun >= earliest, "request {number} came after {:?}: {request:?}", request.at - begun);
+        assert!(
+            request.at - begun >= earliest,
+            "request {number} came after {:?}: {request:?}",
+            request.at - begun
+        );
     }
 }
 
@@ -226,21 +420,47 @@ async fn a_redirect_is_told_with_the_input_and_is_no_part_of_the_release_id() {
     for is_redirected in [false, true] {
         let (place, publisher) = (Place::new(), Publisher::start().await);
         publisher.serve_folder(&place.mirror());
-        let target = format!("/{}", place.file("tab20_zcta520_county20_natl.txt").strip_prefix(place.mirror()).unwrap().display());
+        let target = format!(
+            "/{}",
+            place
+                .file("tab20_zcta520_county20_natl.txt")
+                .strip_prefix(place.mirror())
+                .unwrap()
+                .display()
+        );
         if is_redirected {
             let bytes = std::fs::read(place.file("tab20_zcta520_county20_natl.txt")).unwrap();
-            publisher.route(&target, vec![Reply::status(302).header("Location", "/signed/list?signature=0123")]);
+            publisher.route(
+                &target,
+                vec![Reply::status(302).header("Location", "/signed/list?signature=0123")],
+            );
             publisher.route("/signed/list?signature=0123", vec![Reply::file(bytes)]);
         }
-        let mut settings = settings(&place.home(), vec![publisher.base_url()], DeclarationFiles::built_in());
+        let mut settings = settings(
+            &place.home(),
+            vec![publisher.base_url()],
+            DeclarationFiles::built_in(),
+        );
         settings.selectors = vec!["census.gazetteer".to_owned()];
         let report = run_here(&settings).await;
         assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
         let manifest = place.manifest();
-        let inputs = manifest["tasks"]["census.gazetteer"]["inputs"].as_array().unwrap();
-        let through: Vec<&Value> = inputs.iter().filter_map(|input| input.get("redirected_through")).collect();
+        let inputs = manifest["tasks"]["census.gazetteer"]["inputs"]
+            .as_array()
+            .unwrap();
+        let through: Vec<&Value> = inputs
+            .iter()
+            .filter_map(|input| input.get("redirected_through"))
+            .collect();
         let expected = json!([format!("{}/signed/list", publisher.base_url())]);
-        assert_eq!(through, if is_redirected { vec![&expected] } else { vec![] });
+        assert_eq!(
+            through,
+            if is_redirected {
+                vec![&expected]
+            } else {
+                vec![]
+            }
+        );
         releases.push(manifest["release_id"].clone());
     }
     assert_eq!(releases[0], releases[1]);

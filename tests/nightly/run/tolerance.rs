@@ -1,4 +1,5 @@
-//! Publishers change their files and lose some of them: what is published all the same, and what people are told.
+//! Publishers change their files and lose some of them: what is published all the same, and what
+//! people are told.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,15 @@ const TERRITORY: &str = "/download.geonames.org/export/zip/PR.zip";
 /// The findings of a run as (source, code, detail).
 fn findings(report: &RunReport) -> Vec<(&str, &str, &str)> {
     let findings = report.tasks.iter().flat_map(|task| &task.findings);
-    findings.map(|finding| (finding.source_id.as_str(), finding.code.as_str(), finding.detail.as_str())).collect()
+    findings
+        .map(|finding| {
+            (
+                finding.source_id.as_str(),
+                finding.code.as_str(),
+                finding.detail.as_str(),
+            )
+        })
+        .collect()
 }
 
 /// Rows of each dataset and records set aside, as the manifest counts them.
@@ -25,7 +34,13 @@ fn counts(manifest: &Value) -> BTreeMap<String, (u64, Value)> {
     for (dataset_id, dataset) in manifest["datasets"].as_object().unwrap() {
         for part in dataset["parts"].as_array().unwrap() {
             let place = format!("{dataset_id} {}", part["partition"]);
-            counts.insert(place, (part["rows"].as_u64().unwrap(), json!([part["report"]["quarantined"], part["report"]["warnings"]])));
+            counts.insert(
+                place,
+                (
+                    part["rows"].as_u64().unwrap(),
+                    json!([part["report"]["quarantined"], part["report"]["warnings"]]),
+                ),
+            );
         }
     }
     counts
@@ -33,7 +48,18 @@ fn counts(manifest: &Value) -> BTreeMap<String, (u64, Value)> {
 
 /// The text with one column more at the end of each record.
 fn widened(text: &str, format: &Format) -> String {
-    let Format::Delimited { delimiters, quoting, escape, header_start, label_lines, ruler, .. } = format else { panic!("delimited text only") };
+    let Format::Delimited {
+        delimiters,
+        quoting,
+        escape,
+        header_start,
+        label_lines,
+        ruler,
+        ..
+    } = format
+    else {
+        panic!("delimited text only")
+    };
     let mut widened = String::new();
     let mut delimiter = None;
     let mut to_skip = label_lines + u32::from(ruler.is_some());
@@ -42,8 +68,15 @@ fn widened(text: &str, format: &Format) -> String {
         let content = line.trim_end_matches(['\n', '\r']);
         let end = &line[content.len()..];
         let Some(delimiter) = delimiter else {
-            if header_start.as_ref().is_none_or(|start| content.trim_start_matches('\u{feff}').starts_with(start.as_str())) {
-                let most = *delimiters.iter().max_by_key(|delimiter| content.matches(**delimiter).count()).unwrap();
+            if header_start.as_ref().is_none_or(|start| {
+                content
+                    .trim_start_matches('\u{feff}')
+                    .starts_with(start.as_str())
+            }) {
+                let most = *delimiters
+                    .iter()
+                    .max_by_key(|delimiter| content.matches(**delimiter).count())
+                    .unwrap();
                 delimiter = Some(most);
                 widened.push_str(&format!("{content}{most}Added Column{end}"));
             } else {
@@ -68,28 +101,48 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
     let place = Place::published();
     let before = counts(&place.manifest());
     let changed = edit_sources(&place, |text, _, source| {
-        let has_header = matches!(&source.format, Format::Delimited { header, .. } if header.is_empty());
+        let has_header =
+            matches!(&source.format, Format::Delimited { header, .. } if header.is_empty());
         has_header.then(|| widened(text, &source.format))
     });
     assert!(changed.len() > 40, "{changed:?}");
-    // Iowa's archive is stored, and packed here: a file that is half as long is not believed without a word.
+    // Iowa's archive is stored, and packed here: a file that is half as long is not believed
+    // without a word.
     let answer = place.run(&["--accept", "business.ia_sos"]).expect(10);
     let report = answer.json();
     let mut told: Vec<&str> = Vec::new();
     for task in report["tasks"].as_array().unwrap() {
-        assert!(["built", "fresh", "not_published"].contains(&task["outcome"].as_str().unwrap()), "{task:#}");
-        for finding in task["findings"].as_array().unwrap().iter().filter(|finding| finding["code"] == "new_column") {
-            let detail = finding["detail"].as_str().unwrap().to_lowercase().replace(' ', "_");
+        assert!(
+            ["built", "fresh", "not_published"].contains(&task["outcome"].as_str().unwrap()),
+            "{task:#}"
+        );
+        for finding in task["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|finding| finding["code"] == "new_column")
+        {
+            let detail = finding["detail"]
+                .as_str()
+                .unwrap()
+                .to_lowercase()
+                .replace(' ', "_");
             assert!(detail.contains("`added_column`"), "{finding}");
             told.push(finding["source_id"].as_str().unwrap());
         }
     }
     for source_id in changed.values() {
-        assert!(told.contains(&source_id.as_str()), "nothing is told of {source_id}");
+        assert!(
+            told.contains(&source_id.as_str()),
+            "nothing is told of {source_id}"
+        );
     }
     assert_eq!(counts(&place.manifest()), before, "nothing else changed");
     let status = place.pubdata(&["status"]).expect(0).stdout;
-    assert!(status.contains("needs a person: ") && status.contains("new_column"), "{status}");
+    assert!(
+        status.contains("needs a person: ") && status.contains("new_column"),
+        "{status}"
+    );
     // Told until it is seen to: nothing is built anew, and the exit code is the same.
     let again = place.run(&[]).expect(10).json();
     assert_eq!(again["outcome"], "unchanged");
@@ -108,7 +161,11 @@ impl Site {
     }
 
     fn settings(&self, task_id: &str) -> RunSettings {
-        let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in());
+        let mut settings = settings(
+            &self.place.home(),
+            vec![self.publisher.base_url()],
+            DeclarationFiles::built_in(),
+        );
         settings.selectors = vec![task_id.to_owned()];
         settings
     }
@@ -119,50 +176,96 @@ async fn an_optional_file_is_optional_whatever_its_publisher_answers() {
     let answers = [
         (Reply::status(400), "400"),
         (Reply::status(403), "403"),
-        (Reply::status(302).header("Location", "https://elsewhere.example/login"), "302"),
+        (
+            Reply::status(302).header("Location", "https://elsewhere.example/login"),
+            "302",
+        ),
         (Reply::page(200), "web page"),
-        (Reply::file("PK\x03\x04 and no more").cut_after(3), "after 3 of"),
+        (
+            Reply::file("PK\x03\x04 and no more").cut_after(3),
+            "after 3 of",
+        ),
     ];
     for (reply, says) in answers {
         let site = Site::new().await;
         site.publisher.route(TERRITORY, vec![reply]);
         let report = run_here(&site.settings("zip.zip")).await;
-        assert_eq!((report.exit_code, report.tasks[0].outcome), (ExitCode::Quarantined, "built"), "{says}: {report:#?}");
-        let [(source_id, code, detail)] = findings(&report)[..] else { panic!("{says}: {report:#?}") };
-        assert_eq!((source_id, code), ("geonames.postal_territory", "optional_file_missing"));
-        assert!(detail.contains(says) && detail.contains("published without it"), "{says}: {detail}");
+        assert_eq!(
+            (report.exit_code, report.tasks[0].outcome),
+            (ExitCode::Quarantined, "built"),
+            "{says}: {report:#?}"
+        );
+        let [(source_id, code, detail)] = findings(&report)[..] else {
+            panic!("{says}: {report:#?}")
+        };
+        assert_eq!(
+            (source_id, code),
+            ("geonames.postal_territory", "optional_file_missing")
+        );
+        assert!(
+            detail.contains(says) && detail.contains("published without it"),
+            "{says}: {detail}"
+        );
         assert!(!site.place.rows("zip.zip").is_empty());
     }
     let site = Site::new().await;
     site.publisher.route(TERRITORY, vec![Reply::page(404)]);
     let report = run_here(&site.settings("zip.zip")).await;
-    assert_eq!((report.exit_code, findings(&report)), (ExitCode::Ok, Vec::new()), "a file that is not published is none to be seen to");
+    assert_eq!(
+        (report.exit_code, findings(&report)),
+        (ExitCode::Ok, Vec::new()),
+        "a file that is not published is none to be seen to"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_optional_file_of_an_earlier_night_stays_in_use() {
     let site = Site::new().await;
-    assert_eq!(run_here(&site.settings("zip.zip")).await.exit_code, ExitCode::Ok);
+    assert_eq!(
+        run_here(&site.settings("zip.zip")).await.exit_code,
+        ExitCode::Ok
+    );
     let rows = site.place.rows("zip.zip");
     site.publisher.route(TERRITORY, vec![Reply::status(403)]);
     let report = run_here(&site.settings("zip.zip")).await;
-    assert_eq!((report.exit_code, report.outcome), (ExitCode::Quarantined, "unchanged"), "{report:#?}");
-    assert!(findings(&report)[0].2.ends_with("stays in use"), "{report:#?}");
+    assert_eq!(
+        (report.exit_code, report.outcome),
+        (ExitCode::Quarantined, "unchanged"),
+        "{report:#?}"
+    );
+    assert!(
+        findings(&report)[0].2.ends_with("stays in use"),
+        "{report:#?}"
+    );
     assert_eq!(site.place.rows("zip.zip"), rows);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_optional_file_that_the_last_build_was_made_from_is_told_when_it_is_gone() {
     let site = Site::new().await;
-    assert_eq!(run_here(&site.settings("zip.zip")).await.exit_code, ExitCode::Ok);
+    assert_eq!(
+        run_here(&site.settings("zip.zip")).await.exit_code,
+        ExitCode::Ok
+    );
     site.publisher.route(TERRITORY, vec![Reply::page(404)]);
     let mut settings = site.settings("zip.zip");
-    // A place that no other file has goes with it, which is a greater share here than of the whole list.
+    // A place that no other file has goes with it, which is a greater share here than of the whole
+    // list.
     settings.accepted.push("zip.zip".to_owned());
     let report = run_here(&settings).await;
-    let [(source_id, code, detail)] = findings(&report)[..] else { panic!("{report:#?}") };
-    assert_eq!((source_id, code), ("geonames.postal_territory", "optional_file_missing"), "{report:#?}");
-    assert!(detail.contains("/PR.zip any more, and the last build was made from it") && detail.contains("the mirror "), "{detail}");
+    let [(source_id, code, detail)] = findings(&report)[..] else {
+        panic!("{report:#?}")
+    };
+    assert_eq!(
+        (source_id, code),
+        ("geonames.postal_territory", "optional_file_missing"),
+        "{report:#?}"
+    );
+    assert!(
+        detail.contains("/PR.zip any more, and the last build was made from it")
+            && detail.contains("the mirror "),
+        "{detail}"
+    );
 }
 
 #[test]
@@ -172,33 +275,89 @@ fn rows_of_samples_stay_rows_of_samples_when_nothing_else_is_built() {
     let before = place.current();
     let mirror = place.root().join("whole");
     std::fs::create_dir_all(mirror.join("data.seattle.gov")).unwrap();
-    let report = place.pubdata(&["run", "permit.seattle", "--json", "--mirror", mirror.to_str().unwrap()]).expect(30).json();
-    assert_eq!((&report["is_sample"], &place.manifest()["is_sample"]), (&json!(true), &json!(true)));
-    assert_eq!((report["outcome"].as_str(), place.current()), (Some("unchanged"), before));
-    assert_eq!(place.unrenewed().into_keys().collect::<Vec<_>>(), ["permit.seattle"]);
+    let report = place
+        .pubdata(&[
+            "run",
+            "permit.seattle",
+            "--json",
+            "--mirror",
+            mirror.to_str().unwrap(),
+        ])
+        .expect(30)
+        .json();
+    assert_eq!(
+        (&report["is_sample"], &place.manifest()["is_sample"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(
+        (report["outcome"].as_str(), place.current()),
+        (Some("unchanged"), before)
+    );
+    assert_eq!(
+        place.unrenewed().into_keys().collect::<Vec<_>>(),
+        ["permit.seattle"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_register_of_several_states_is_published_without_the_one_that_is_missing() {
     let site = Site::new().await;
-    site.publisher.route(&format!("/{RATES}/WIR2026Q2FEB18.csv"), vec![Reply::status(503)]);
+    site.publisher.route(
+        &format!("/{RATES}/WIR2026Q2FEB18.csv"),
+        vec![Reply::status(503)],
+    );
     let report = run_here(&site.settings("tax.sst_rates")).await;
-    assert_eq!((report.exit_code, report.tasks[0].outcome), (ExitCode::SourceMissing, "built"), "{report:#?}");
-    let [(source_id, code, detail)] = findings(&report)[..] else { panic!("{report:#?}") };
+    assert_eq!(
+        (report.exit_code, report.tasks[0].outcome),
+        (ExitCode::SourceMissing, "built"),
+        "{report:#?}"
+    );
+    let [(source_id, code, detail)] = findings(&report)[..] else {
+        panic!("{report:#?}")
+    };
     assert_eq!((source_id, code), ("tax.sst_rate", "file_missing"));
-    assert!(detail.contains("WIR2026Q2FEB18.csv: ") && detail.contains("503") && detail.contains("published without it"), "{detail}");
-    let states = |place: &Place| place.rows("tax.rate").into_values().map(|(row, _)| row["state"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
-    assert!(states(&site.place).contains(&"MN".to_owned()) && !states(&site.place).contains(&"WI".to_owned()));
+    assert!(
+        detail.contains("WIR2026Q2FEB18.csv: ")
+            && detail.contains("503")
+            && detail.contains("published without it"),
+        "{detail}"
+    );
+    let states = |place: &Place| {
+        place
+            .rows("tax.rate")
+            .into_values()
+            .map(|(row, _)| row["state"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        states(&site.place).contains(&"MN".to_owned())
+            && !states(&site.place).contains(&"WI".to_owned())
+    );
     // The next night it is there, and the night after that its last file stays in use.
     site.publisher.serve_folder(&site.place.mirror());
-    site.publisher
-        .route(&format!("/{RATES}/WIR2026Q2FEB18.csv"), vec![Reply::file(std::fs::read(site.place.mirror().join(RATES).join("WIR2026Q2FEB18.csv")).unwrap())]);
+    site.publisher.route(
+        &format!("/{RATES}/WIR2026Q2FEB18.csv"),
+        vec![Reply::file(
+            std::fs::read(site.place.mirror().join(RATES).join("WIR2026Q2FEB18.csv")).unwrap(),
+        )],
+    );
     let whole = run_here(&site.settings("tax.sst_rates")).await;
-    assert_eq!((whole.exit_code, findings(&whole)), (ExitCode::Ok, Vec::new()), "{whole:#?}");
+    assert_eq!(
+        (whole.exit_code, findings(&whole)),
+        (ExitCode::Ok, Vec::new()),
+        "{whole:#?}"
+    );
     let rows = site.place.rows("tax.rate");
-    site.publisher.route(&format!("/{RATES}/WIR2026Q2FEB18.csv"), vec![Reply::page(200)]);
+    site.publisher.route(
+        &format!("/{RATES}/WIR2026Q2FEB18.csv"),
+        vec![Reply::page(200)],
+    );
     let kept = run_here(&site.settings("tax.sst_rates")).await;
-    assert_eq!((kept.exit_code, kept.outcome), (ExitCode::SourceMissing, "unchanged"), "{kept:#?}");
+    assert_eq!(
+        (kept.exit_code, kept.outcome),
+        (ExitCode::SourceMissing, "unchanged"),
+        "{kept:#?}"
+    );
     assert!(findings(&kept)[0].2.ends_with("stays in use"), "{kept:#?}");
     assert_eq!(site.place.rows("tax.rate"), rows);
 }
@@ -206,22 +365,43 @@ async fn a_register_of_several_states_is_published_without_the_one_that_is_missi
 #[tokio::test(flavor = "multi_thread")]
 async fn a_register_of_which_no_state_comes_is_missing() {
     let site = Site::new().await;
-    for name in ["MNR2026Q2FEB18.zip", "NER2013Q2FEB25.txt", "VTR2026Q2FEB18.csv", "WIR2026Q2FEB18.csv"] {
-        site.publisher.route(&format!("/{RATES}/{name}"), vec![Reply::page(404)]);
+    for name in [
+        "MNR2026Q2FEB18.zip",
+        "NER2013Q2FEB25.txt",
+        "VTR2026Q2FEB18.csv",
+        "WIR2026Q2FEB18.csv",
+    ] {
+        site.publisher
+            .route(&format!("/{RATES}/{name}"), vec![Reply::page(404)]);
     }
     let report = run_here(&site.settings("tax.sst_rates")).await;
-    assert_eq!((report.exit_code, report.tasks[0].outcome), (ExitCode::SourceMissing, "missing"), "{report:#?}");
-    assert!(report.tasks[0].reasons[0].contains("none of its files came"), "{:?}", report.tasks[0].reasons);
+    assert_eq!(
+        (report.exit_code, report.tasks[0].outcome),
+        (ExitCode::SourceMissing, "missing"),
+        "{report:#?}"
+    );
+    assert!(
+        report.tasks[0].reasons[0].contains("none of its files came"),
+        "{:?}",
+        report.tasks[0].reasons
+    );
 }
 
-/// Nobody has seen a file in that layout: what passes is published, whatever the share of what does not, and a person decides.
+/// Nobody has seen a file in that layout: what passes is published, whatever the share of what does
+/// not, and a person decides.
 #[test]
 fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
     let place = Place::new();
     std::fs::remove_file(place.mirror().join(".pubdata-mirror")).unwrap();
-    let list = place.mirror().join("data.colorado.gov/api/views/4ykn-tg5h/rows.csv@accessType=DOWNLOAD");
+    let list = place
+        .mirror()
+        .join("data.colorado.gov/api/views/4ykn-tg5h/rows.csv@accessType=DOWNLOAD");
     let text = std::fs::read_to_string(&list).unwrap();
-    let broken: String = text.split_inclusive('\n').chain(["\"only,one cell\n"; 1]).collect::<String>().replace("only", "9,9");
+    let broken: String = text
+        .split_inclusive('\n')
+        .chain(["\"only,one cell\n"; 1])
+        .collect::<String>()
+        .replace("only", "9,9");
     std::fs::write(&list, broken).unwrap();
     // Floors of bytes are facts about files, and hold.
     let folder = place.root().join("declarations");
@@ -231,29 +411,59 @@ fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
     let file = folder.join("pipelines/business/co_sos.toml");
     let declared = std::fs::read_to_string(&file).unwrap();
     let declared = declared.replace("kind = \"excerpt\"", "kind = \"documented\"");
-    let small: String = declared.lines().filter(|line| !line.starts_with("min_bytes")).map(|line| format!("{line}\n")).collect();
+    let small: String = declared
+        .lines()
+        .filter(|line| !line.starts_with("min_bytes"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     std::fs::write(&file, small).unwrap();
-    let arguments = ["business.co_sos", "--declarations", folder.to_str().unwrap()];
+    let arguments = [
+        "business.co_sos",
+        "--declarations",
+        folder.to_str().unwrap(),
+    ];
     let answer = place.run(&arguments).expect(10);
     let task = answer.task("business.co_sos");
     assert_eq!(task["outcome"], "built", "{task:#}");
-    assert_eq!(task["findings"][0]["code"], "unconfirmed_layout", "{task:#}");
+    assert_eq!(
+        task["findings"][0]["code"], "unconfirmed_layout",
+        "{task:#}"
+    );
     assert!(!place.rows("business.entity").is_empty());
     // Confirmed, it is judged as any other: far fewer rows than the floor.
-    let judged = place.run(&[&arguments[..], &["--accept", "business.co_sos"]].concat()).expect(20);
-    assert!(judged.reasons("business.co_sos").contains("min_rows"), "{judged:#?}");
+    let judged = place
+        .run(&[&arguments[..], &["--accept", "business.co_sos"]].concat())
+        .expect(20);
+    assert!(
+        judged.reasons("business.co_sos").contains("min_rows"),
+        "{judged:#?}"
+    );
 }
 
-/// A row of the geography file that cannot be read leaves an area without its name: that is told, and of all rows it blocks.
+/// A row of the geography file that cannot be read leaves an area without its name: that is told,
+/// and of all rows it blocks.
 #[test]
 fn rows_of_geography_that_cannot_be_read_are_told_of() {
     const GEOGRAPHY: &str = "Geos20235YR.txt";
     const TASK: &str = "census.acs5/vintage=2023";
     let place = Place::new();
-    place.edit(GEOGRAPHY, |text| text.replacen("|860Z200US00601|ZCTA5 00601|||", "|860Z200US00601|ZCTA5 00601||", 1));
+    place.edit(GEOGRAPHY, |text| {
+        text.replacen(
+            "|860Z200US00601|ZCTA5 00601|||",
+            "|860Z200US00601|ZCTA5 00601||",
+            1,
+        )
+    });
     let told = place.run(&[TASK]);
-    assert_eq!(told.task(TASK)["quarantined"]["geo.zcta_metric"], json!({ "malformed_record": 1 }), "{told:?}");
+    assert_eq!(
+        told.task(TASK)["quarantined"]["geo.zcta_metric"],
+        json!({ "malformed_record": 1 }),
+        "{told:?}"
+    );
     place.edit(GEOGRAPHY, |text| text.replace("|||\n", "||\n"));
     let blocked = place.run(&[TASK]).expect(20);
-    assert!(blocked.reasons(TASK).contains("malformed_record"), "{blocked:?}");
+    assert!(
+        blocked.reasons(TASK).contains("malformed_record"),
+        "{blocked:?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! A value that nobody has heard of in every coded column of every file: what is published all the same, and that the text is kept.
+//! A value that nobody has heard of in every coded column of every file: what is published all the
+//! same, and that the text is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -8,7 +9,8 @@ use serde_json::Value;
 
 use pubdata_testing::{Place, edit_sources};
 
-/// Tables of the declarations that say what a publisher's words mean, and the beginnings of the columns that hold such words.
+/// Tables of the declarations that say what a publisher's words mean, and the beginnings of the
+/// columns that hold such words.
 const CODED: &[(&str, &[&str])] = &[
     ("statuses", &["status"]),
     ("entity_types", &["entity_type"]),
@@ -25,7 +27,8 @@ const CODED: &[(&str, &[&str])] = &[
     ("zip_type", &["zip_type"]),
 ];
 
-/// Columns whose unknown words have a meaning: the declared default of the list's professions, or what the next column says.
+/// Columns whose unknown words have a meaning: the declared default of the list's professions, or
+/// what the next column says.
 const PROFESSIONS_WITH_A_DEFAULT: &[(&str, &str)] = &[
     ("license.nppes", "healthcare_provider_taxonomy_code_1"),
     ("license.nppes", "healthcare_provider_taxonomy_code_15"),
@@ -40,44 +43,96 @@ const PROFESSIONS_WITH_A_DEFAULT: &[(&str, &str)] = &[
     ("license.va_dpor_tradesmen", "license_specialty"),
 ];
 
-/// The publisher's names, in normalized form, of a source's coded columns. What decides whether a record is published is left out: that it blocks has a test
-/// of its own.
+/// The publisher's names, in normalized form, of a source's coded columns. What decides whether a
+/// record is published is left out: that it blocks has a test of its own.
 fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String> {
-    let listed = |setting: &str| declaration.settings.get(setting).and_then(|names| names.as_array()).into_iter().flatten().filter_map(|name| name.as_str());
-    let tables = CODED.iter().filter(|(table, _)| declaration.settings.contains_key(*table) && !listed("decides").any(|decides| decides == *table));
-    let names: BTreeSet<&str> = tables.flat_map(|(_, names)| *names).copied().chain(listed("profession_from")).collect();
+    let listed = |setting: &str| {
+        declaration
+            .settings
+            .get(setting)
+            .and_then(|names| names.as_array())
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str())
+    };
+    let tables = CODED.iter().filter(|(table, _)| {
+        declaration.settings.contains_key(*table)
+            && !listed("decides").any(|decides| decides == *table)
+    });
+    let names: BTreeSet<&str> = tables
+        .flat_map(|(_, names)| *names)
+        .copied()
+        .chain(listed("profession_from"))
+        .collect();
     let is_coded = |column: &str| {
-        names.iter().any(|name| *name == column || column.strip_prefix(name).is_some_and(|rest| rest.starts_with('_') && rest[1..].parse::<u8>().is_ok()))
+        names.iter().any(|name| {
+            *name == column
+                || column
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with('_') && rest[1..].parse::<u8>().is_ok())
+        })
     };
     let theirs = |is_wanted: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
-        source.columns.iter().filter(|(column, _)| is_wanted(column)).flat_map(|(_, theirs)| theirs).map(|name| normalized_name(name)).collect()
+        source
+            .columns
+            .iter()
+            .filter(|(column, _)| is_wanted(column))
+            .flat_map(|(_, theirs)| theirs)
+            .map(|name| normalized_name(name))
+            .collect()
     };
     // What a record is named by is no code only.
-    &theirs(&is_coded) - &theirs(&|column| listed("id_from").chain(listed("number_from")).any(|of_id| of_id == column))
+    &theirs(&is_coded)
+        - &theirs(&|column| {
+            listed("id_from")
+                .chain(listed("number_from"))
+                .any(|of_id| of_id == column)
+        })
 }
 
 /// Columns by their sources.
 type Columns<'c> = BTreeSet<(&'c str, &'c str)>;
 
-/// A word of the column's own with at most 15 characters, as many as the narrowest column of words has.
+/// A word of the column's own with at most 15 characters, as many as the narrowest column of words
+/// has.
 fn unheard_of(column: &str) -> String {
-    format!("Unheard {:05}", column.bytes().fold(7_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 99_991))
+    format!(
+        "Unheard {:05}",
+        column
+            .bytes()
+            .fold(7_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 99_991)
+    )
 }
 
 /// Replaces the cells of some columns in all records. Names the columns that there were.
-fn with_unheard_of(text: &str, format: &Format, columns: &BTreeSet<String>, found: &mut BTreeSet<String>) -> String {
+fn with_unheard_of(
+    text: &str,
+    format: &Format,
+    columns: &BTreeSet<String>,
+    found: &mut BTreeSet<String>,
+) -> String {
     match format {
         Format::Delimited { .. } => delimited(text, format, columns, found),
         Format::FixedWidth { fields, .. } => {
             let mut lines: Vec<String> = Vec::new();
             for line in text.split_inclusive('\n') {
                 let mut line: Vec<char> = line.chars().collect();
-                for (name, [first, length]) in fields.iter().filter(|(name, _)| columns.contains(&normalized_name(name))) {
+                for (name, [first, length]) in fields
+                    .iter()
+                    .filter(|(name, _)| columns.contains(&normalized_name(name)))
+                {
                     // A code of one letter cannot say where it came from.
                     if *length > 10 && line.len() >= (*first + *length) as usize {
-                        let cell = format!("{:<width$}", unheard_of(&normalized_name(name)), width = *length as usize);
+                        let cell = format!(
+                            "{:<width$}",
+                            unheard_of(&normalized_name(name)),
+                            width = *length as usize
+                        );
                         let place = *first as usize - 1;
-                        line.splice(place..place + *length as usize, cell.chars().take(*length as usize));
+                        line.splice(
+                            place..place + *length as usize,
+                            cell.chars().take(*length as usize),
+                        );
                         found.insert(normalized_name(name));
                     }
                 }
@@ -97,7 +152,9 @@ fn with_unheard_of(text: &str, format: &Format, columns: &BTreeSet<String>, foun
 
 fn replace_attributes(value: &mut Value, columns: &BTreeSet<String>, found: &mut BTreeSet<String>) {
     match value {
-        Value::Array(values) => values.iter_mut().for_each(|value| replace_attributes(value, columns, found)),
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|value| replace_attributes(value, columns, found)),
         Value::Object(attributes) => {
             for (name, value) in attributes {
                 if columns.contains(&normalized_name(name)) && value.is_string() {
@@ -112,18 +169,53 @@ fn replace_attributes(value: &mut Value, columns: &BTreeSet<String>, found: &mut
     }
 }
 
-fn delimited(text: &str, format: &Format, columns: &BTreeSet<String>, found: &mut BTreeSet<String>) -> String {
-    let Format::Delimited { delimiters, quoting, escape, header, header_start, label_lines, ruler, .. } = format else { panic!("delimited text only") };
-    let delimiter = *delimiters.iter().max_by_key(|delimiter| text.matches(**delimiter).count()).unwrap();
+fn delimited(
+    text: &str,
+    format: &Format,
+    columns: &BTreeSet<String>,
+    found: &mut BTreeSet<String>,
+) -> String {
+    let Format::Delimited {
+        delimiters,
+        quoting,
+        escape,
+        header,
+        header_start,
+        label_lines,
+        ruler,
+        ..
+    } = format
+    else {
+        panic!("delimited text only")
+    };
+    let delimiter = *delimiters
+        .iter()
+        .max_by_key(|delimiter| text.matches(**delimiter).count())
+        .unwrap();
     let mut changed = String::new();
-    let mut names: Option<Vec<String>> = (!header.is_empty()).then(|| header.iter().map(|name| normalized_name(name)).collect());
+    let mut names: Option<Vec<String>> =
+        (!header.is_empty()).then(|| header.iter().map(|name| normalized_name(name)).collect());
     let mut to_skip = label_lines + u32::from(ruler.is_some());
     for record in records(text, *quoting, *escape) {
         let content = record.trim_end_matches(['\n', '\r']);
         let cells = cells(content, delimiter, *quoting, *escape);
         let Some(names) = &names else {
-            if header_start.as_ref().is_none_or(|start| content.trim_start_matches(['\u{feff}', 'ï', '»', '¿']).starts_with(start.as_str())) {
-                names = Some(cells.iter().map(|cell| normalized_name(cell.trim_start_matches(['\u{feff}', 'ï', '»', '¿']).trim_matches('"'))).collect());
+            if header_start.as_ref().is_none_or(|start| {
+                content
+                    .trim_start_matches(['\u{feff}', 'ï', '»', '¿'])
+                    .starts_with(start.as_str())
+            }) {
+                names = Some(
+                    cells
+                        .iter()
+                        .map(|cell| {
+                            normalized_name(
+                                cell.trim_start_matches(['\u{feff}', 'ï', '»', '¿'])
+                                    .trim_matches('"'),
+                            )
+                        })
+                        .collect(),
+                );
             }
             changed.push_str(record);
             continue;
@@ -136,12 +228,16 @@ fn delimited(text: &str, format: &Format, columns: &BTreeSet<String>, found: &mu
         let replaced: Vec<String> = cells
             .iter()
             .enumerate()
-            .map(|(place, cell)| match names.get(place).filter(|name| columns.contains(*name) && !cell.trim_matches('"').trim().is_empty()) {
-                Some(name) => {
-                    found.insert(name.clone());
-                    unheard_of(name)
+            .map(|(place, cell)| {
+                match names.get(place).filter(|name| {
+                    columns.contains(*name) && !cell.trim_matches('"').trim().is_empty()
+                }) {
+                    Some(name) => {
+                        found.insert(name.clone());
+                        unheard_of(name)
+                    }
+                    None => (*cell).to_owned(),
                 }
-                None => (*cell).to_owned(),
             })
             .collect();
         changed.push_str(&replaced.join(&delimiter.to_string()));
@@ -198,22 +294,43 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
         let mut found = BTreeSet::new();
         let after = with_unheard_of(text, &source.format, &columns, &mut found);
         let is_changed = !found.is_empty();
-        columns_by_source.lock().unwrap().entry(source.source_id.clone()).or_default().extend(found);
+        columns_by_source
+            .lock()
+            .unwrap()
+            .entry(source.source_id.clone())
+            .or_default()
+            .extend(found);
         is_changed.then_some(after)
     });
     assert!(changed.len() > 25, "{changed:#?}");
-    // Iowa's archive is stored, and packed here: a file that is half as long is not believed without a word. A license of an unknown profession has no links.
-    let mut accepted = vec!["--accept", "business.ia_sos", "--accept", "permit.license_link"];
+    // Iowa's archive is stored, and packed here: a file that is half as long is not believed
+    // without a word. A license of an unknown profession has no links.
+    let mut accepted = vec![
+        "--accept",
+        "business.ia_sos",
+        "--accept",
+        "permit.license_link",
+    ];
     // So many words that nobody knows are not published without a person's word.
-    for table in ["permit.permit:meaning", "permit.contact:meaning", "license.license:meaning", "business.entity:meaning", "business.officer:meaning"] {
+    for table in [
+        "permit.permit:meaning",
+        "permit.contact:meaning",
+        "license.license:meaning",
+        "business.entity:meaning",
+        "business.officer:meaning",
+    ] {
         accepted.extend(["--accept", table]);
     }
     let answer = place.run(&accepted);
     let report = answer.json();
     for task in report["tasks"].as_array().unwrap() {
-        assert!(["built", "fresh", "not_published"].contains(&task["outcome"].as_str().unwrap()), "{task:#}");
+        assert!(
+            ["built", "fresh", "not_published"].contains(&task["outcome"].as_str().unwrap()),
+            "{task:#}"
+        );
     }
-    // Every text is there in a row, whatever became of it, and told of where nothing else says what it would have said.
+    // Every text is there in a row, whatever became of it, and told of where nothing else says what
+    // it would have said.
     let columns_by_source = columns_by_source.into_inner().unwrap();
     let (mut kept, mut warned) = (Columns::new(), Columns::new());
     let manifest = place.manifest();
@@ -221,8 +338,14 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
         let rows = place.rows(dataset_id);
         for (record, pointers) in rows.values() {
             let text = Value::Object(record.clone()).to_string().to_lowercase();
-            let is_warned = record.get("warnings").and_then(Value::as_array).is_some_and(|warnings| !warnings.is_empty());
-            for (source_id, columns) in pointers.iter().filter_map(|pointer| columns_by_source.get_key_value(&pointer.source_id)) {
+            let is_warned = record
+                .get("warnings")
+                .and_then(Value::as_array)
+                .is_some_and(|warnings| !warnings.is_empty());
+            for (source_id, columns) in pointers
+                .iter()
+                .filter_map(|pointer| columns_by_source.get_key_value(&pointer.source_id))
+            {
                 let there: Vec<(&str, &str)> = columns
                     .iter()
                     .filter(|column| text.contains(&unheard_of(column).to_lowercase()))
@@ -233,11 +356,21 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
             }
         }
     }
-    let all: Columns<'_> =
-        columns_by_source.iter().flat_map(|(source_id, columns)| columns.iter().map(move |column| (source_id.as_str(), column.as_str()))).collect();
+    let all: Columns<'_> = columns_by_source
+        .iter()
+        .flat_map(|(source_id, columns)| {
+            columns
+                .iter()
+                .map(move |column| (source_id.as_str(), column.as_str()))
+        })
+        .collect();
     assert!(all.len() > 50, "{all:#?}");
     // The providers of the fixture state no licence for their third taxonomy.
-    assert_eq!(all.difference(&kept).collect::<Vec<_>>(), [&("license.nppes", "healthcare_provider_taxonomy_code_3")], "the text is not kept");
+    assert_eq!(
+        all.difference(&kept).collect::<Vec<_>>(),
+        [&("license.nppes", "healthcare_provider_taxonomy_code_3")],
+        "the text is not kept"
+    );
     let silent: Vec<(&str, &str)> = all.difference(&warned).copied().collect();
     assert_eq!(silent, PROFESSIONS_WITH_A_DEFAULT, "nothing is told");
 }

@@ -17,14 +17,24 @@ fn flip_middle(path: &Path) {
 #[test]
 fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
     let place = Place::published();
-    let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(0).json();
+    let answer = place
+        .pubdata(&["verify", "--rebuild", "--json"])
+        .expect(0)
+        .json();
     assert_eq!(answer["verified"]["problems"].as_array().unwrap().len(), 0);
-    assert!(answer["verified"]["parts"].as_u64().unwrap() > 50, "shards included");
+    assert!(
+        answer["verified"]["parts"].as_u64().unwrap() > 50,
+        "shards included"
+    );
     assert_eq!(answer["rebuilt"]["release_id"], place.current());
     assert_eq!(answer["rebuilt"]["rebuilt_id"], place.current());
     // Links between permits and licenses are built on other pipelines, in an order.
     assert!(place.manifest()["tasks"]["permit.austin_links"].is_object());
-    assert_eq!(answer["rebuilt"]["notes"], serde_json::json!({}), "what this program made it is held to");
+    assert_eq!(
+        answer["rebuilt"]["notes"],
+        serde_json::json!({}),
+        "what this program made it is held to"
+    );
     let text = place.pubdata(&["verify"]).expect(0);
     assert!(text.stdout.starts_with("match"), "{}", text.stdout);
 }
@@ -32,12 +42,21 @@ fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
 #[test]
 fn a_release_with_a_stale_task_and_quarantine_is_built_again_to_the_same_id() {
     let place = Place::published_with(GEOGRAPHY);
-    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|"));
+    place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|")
+    });
     place.run(&[]).expect(10);
     std::fs::remove_file(place.file("acsdt5y2022-b01003.dat")).unwrap();
     place.run(&[]).expect(30);
-    let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(0).json();
-    assert_eq!(answer["rebuilt"]["rebuilt_id"], place.current(), "{answer:#}");
+    let answer = place
+        .pubdata(&["verify", "--rebuild", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(
+        answer["rebuilt"]["rebuilt_id"],
+        place.current(),
+        "{answer:#}"
+    );
 }
 
 #[test]
@@ -48,9 +67,27 @@ fn a_changed_or_missing_part_is_named() {
     let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
     let problems = answer["verified"]["problems"].as_array().unwrap();
     assert_eq!(problems.len(), 2, "{problems:?}");
-    assert!(problems.iter().any(|problem| problem.as_str().unwrap().contains("geo.school/part-0.parquet")), "{problems:?}");
-    assert!(problems.iter().any(|problem| problem.as_str().unwrap().contains("geo.county/part-0.parquet")), "{problems:?}");
-    assert!(place.pubdata(&["verify"]).expect(1).stdout.contains("mismatch"));
+    assert!(
+        problems.iter().any(|problem| problem
+            .as_str()
+            .unwrap()
+            .contains("geo.school/part-0.parquet")),
+        "{problems:?}"
+    );
+    assert!(
+        problems.iter().any(|problem| problem
+            .as_str()
+            .unwrap()
+            .contains("geo.county/part-0.parquet")),
+        "{problems:?}"
+    );
+    assert!(
+        place
+            .pubdata(&["verify"])
+            .expect(1)
+            .stdout
+            .contains("mismatch")
+    );
 }
 
 #[test]
@@ -60,35 +97,66 @@ fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built
     flip_middle(&place.part("geo.school/part-0.parquet"));
     std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
     let answer = place.run(&[]).expect(0).json();
-    assert_eq!(answer["outcome"], "unchanged", "without --force nothing is built, and nothing at hand");
+    assert_eq!(
+        answer["outcome"], "unchanged",
+        "without --force nothing is built, and nothing at hand"
+    );
     let answer = place.run(&["--force"]).expect(0).json();
-    assert_eq!((&answer["outcome"], &answer["release_id"]), (&"mended".into(), &release.into()));
+    assert_eq!(
+        (&answer["outcome"], &answer["release_id"]),
+        (&"mended".into(), &release.into())
+    );
     place.pubdata(&["verify"]).expect(0);
-    assert_eq!(place.run(&["--force"]).expect(0).json()["outcome"], "unchanged");
+    assert_eq!(
+        place.run(&["--force"]).expect(0).json()["outcome"],
+        "unchanged"
+    );
 }
 
 #[test]
 fn a_changed_or_missing_snapshot_is_named() {
     let place = Place::published_with(GEOGRAPHY);
-    let (changed, gone) = (place.snapshot("acsdt5y2023-b19013.dat"), place.snapshot("Geos20225YR.txt"));
+    let (changed, gone) = (
+        place.snapshot("acsdt5y2023-b19013.dat"),
+        place.snapshot("Geos20225YR.txt"),
+    );
     flip_middle(&changed);
     std::fs::remove_file(&gone).unwrap();
     let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
-    let problems: Vec<&str> = answer["verified"]["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap()).collect();
+    let problems: Vec<&str> = answer["verified"]["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem.as_str().unwrap())
+        .collect();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(
-        problems.iter().any(|problem| problem.contains(changed.to_str().unwrap())
-            && problem.contains("is not what was fetched")
-            && problem.contains("changed within bytes 0 to 65536")),
+        problems
+            .iter()
+            .any(|problem| problem.contains(changed.to_str().unwrap())
+                && problem.contains("is not what was fetched")
+                && problem.contains("changed within bytes 0 to 65536")),
         "{problems:?}"
     );
     let missing = answer["verified"]["missing"].as_array().unwrap();
-    assert!(missing.len() == 1 && missing[0].as_str().unwrap().contains(&format!("{} is gone", gone.display())), "{missing:?}");
+    assert!(
+        missing.len() == 1
+            && missing[0]
+                .as_str()
+                .unwrap()
+                .contains(&format!("{} is gone", gone.display())),
+        "{missing:?}"
+    );
     // What is not there is no damage: of it nothing is said.
     place.run(&["--force"]).expect(0);
     std::fs::remove_file(&gone).unwrap();
     let told = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
-    assert!(told.contains("not possible") && !told.contains("mismatch") && told.contains(gone.to_str().unwrap()), "{told}");
+    assert!(
+        told.contains("not possible")
+            && !told.contains("mismatch")
+            && told.contains(gone.to_str().unwrap()),
+        "{told}"
+    );
 }
 
 #[test]
@@ -98,7 +166,11 @@ fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetche
     flip_middle(&snapshot);
     let answer = place.run(&["--force", "--offline"]).expect(20);
     let reasons = answer.reasons("census.acs5/vintage=2023");
-    assert!(reasons.contains(snapshot.to_str().unwrap()) && reasons.contains("the next run fetches the file again"), "{reasons}");
+    assert!(
+        reasons.contains(snapshot.to_str().unwrap())
+            && reasons.contains("the next run fetches the file again"),
+        "{reasons}"
+    );
     place.run(&[]).expect(0);
     assert_eq!(place.current(), release);
     place.pubdata(&["verify"]).expect(0);
@@ -113,7 +185,10 @@ fn a_changed_manifest_is_refused() {
     std::fs::write(&path, text.replacen("\"rows\": 60", "\"rows\": 61", 1)).unwrap();
     assert_ne!(std::fs::read_to_string(&path).unwrap(), text);
     let answer = place.pubdata(&["verify"]).expect(60);
-    assert!(answer.stderr.contains(&place.current()) && answer.stderr.contains("manifest"), "{answer:#?}");
+    assert!(
+        answer.stderr.contains(&place.current()) && answer.stderr.contains("manifest"),
+        "{answer:#?}"
+    );
 }
 
 /// As a program of before has published it that believed what it was told of parts.
@@ -125,22 +200,57 @@ fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
     let forged = |edit: &dyn Fn(&mut Value)| {
         let mut manifest = manifest.clone();
         edit(&mut manifest);
-        let id = serde_json::from_value::<pubdata_store::Manifest>(manifest.clone()).unwrap().derive_release_id();
+        let id = serde_json::from_value::<pubdata_store::Manifest>(manifest.clone())
+            .unwrap()
+            .derive_release_id();
         manifest["release_id"] = json!(id);
         let folder = released.with_file_name(id.to_string());
         copy_folder(&released, &folder);
         std::fs::remove_file(folder.join("manifest.json")).unwrap();
         std::fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
-        let answer = place.pubdata(&["verify", "--json", &id.to_string()]).expect(1).json();
+        let answer = place
+            .pubdata(&["verify", "--json", &id.to_string()])
+            .expect(1)
+            .json();
         answer["verified"]["problems"].to_string()
     };
     let permits = "/datasets/permit.permit/parts/0";
-    let part = |manifest: &mut Value, key: &str, value: Value| manifest.pointer_mut(permits).unwrap()[key] = value;
+    let part = |manifest: &mut Value, key: &str, value: Value| {
+        manifest.pointer_mut(permits).unwrap()[key] = value
+    };
     let told = [
-        ("it has no part of permit.contact", forged(&|manifest| drop(manifest["datasets"].as_object_mut().unwrap().remove("permit.contact")))),
-        ("it has no part of permit.permit", forged(&|manifest| manifest["datasets"] = json!({}))),
-        ("first and last records", forged(&|manifest| part(manifest, "key_range", json!(["permit.permit:zz:A", "permit.permit:zz:B"])))),
-        ("have the path", forged(&|manifest| manifest.pointer_mut(permits).unwrap()["partition"]["jurisdiction"] = json!("us-tx-austin"))),
+        (
+            "it has no part of permit.contact",
+            forged(&|manifest| {
+                drop(
+                    manifest["datasets"]
+                        .as_object_mut()
+                        .unwrap()
+                        .remove("permit.contact"),
+                )
+            }),
+        ),
+        (
+            "it has no part of permit.permit",
+            forged(&|manifest| manifest["datasets"] = json!({})),
+        ),
+        (
+            "first and last records",
+            forged(&|manifest| {
+                part(
+                    manifest,
+                    "key_range",
+                    json!(["permit.permit:zz:A", "permit.permit:zz:B"]),
+                )
+            }),
+        ),
+        (
+            "have the path",
+            forged(&|manifest| {
+                manifest.pointer_mut(permits).unwrap()["partition"]["jurisdiction"] =
+                    json!("us-tx-austin")
+            }),
+        ),
         (
             "license.license",
             forged(&|manifest| {
@@ -149,15 +259,28 @@ fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
                 datasets.insert("license.license".to_owned(), permits);
             }),
         ),
-        ("of the rule x", forged(&|manifest| manifest.pointer_mut(permits).unwrap()["report"]["quarantined"] = json!({"x": 1_u64 << 40}))),
+        (
+            "of the rule x",
+            forged(&|manifest| {
+                manifest.pointer_mut(permits).unwrap()["report"]["quarantined"] =
+                    json!({"x": 1_u64 << 40})
+            }),
+        ),
         (
             "the records point to",
             forged(&|manifest| {
                 let rows = &mut manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"];
-                (rows["records"], rows["left_out"]["unused"]) = (json!(5), json!(rows["records"].as_u64().unwrap() - 5));
+                (rows["records"], rows["left_out"]["unused"]) =
+                    (json!(5), json!(rows["records"].as_u64().unwrap() - 5));
             }),
         ),
-        ("add up to", forged(&|manifest| manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"]["read"] = json!(1_000))),
+        (
+            "add up to",
+            forged(&|manifest| {
+                manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"]["read"] =
+                    json!(1_000)
+            }),
+        ),
     ];
     for (expected, problems) in told {
         assert!(problems.contains(expected), "{expected}: {problems}");
@@ -171,11 +294,21 @@ fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
     let snapshot = place.snapshot("acsdt5y2023-b01003.dat");
     let text = std::fs::read_to_string(&snapshot).unwrap();
     std::fs::remove_file(&snapshot).unwrap();
-    std::fs::write(&snapshot, text.replace("860Z200US90210|19652|", "860Z200US90210|19653|")).unwrap();
-    let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(1).json();
+    std::fs::write(
+        &snapshot,
+        text.replace("860Z200US90210|19652|", "860Z200US90210|19653|"),
+    )
+    .unwrap();
+    let answer = place
+        .pubdata(&["verify", "--rebuild", "--json"])
+        .expect(1)
+        .json();
     assert_ne!(answer["rebuilt"]["rebuilt_id"], place.current());
     let differences = answer["rebuilt"]["differences"].to_string();
-    assert!(differences.contains("geo.zcta_metric/2023.parquet"), "{differences}");
+    assert!(
+        differences.contains("geo.zcta_metric/2023.parquet"),
+        "{differences}"
+    );
     assert!(place.unrenewed().is_empty(), "a rebuild publishes nothing");
 }
 
@@ -184,7 +317,10 @@ fn an_unknown_release_is_refused() {
     let place = Place::published_with(GEOGRAPHY);
     place.pubdata(&["verify", "not-an-id"]).expect(40);
     let answer = place.pubdata(&["verify", "r00000000000000000000"]);
-    assert!(matches!(answer.code, Some(40 | 60)) && answer.stderr.contains("r00000000000000000000"), "{answer:#?}");
+    assert!(
+        matches!(answer.code, Some(40 | 60)) && answer.stderr.contains("r00000000000000000000"),
+        "{answer:#?}"
+    );
 }
 
 /// A release that is sealed, and what `verify` says of it.
@@ -193,19 +329,43 @@ fn a_sealed_release_whose_seal_or_log_is_changed_is_a_mismatch_that_names_the_fi
     let place = Place::published_with(GEOGRAPHY);
     let text = place.pubdata(&["verify"]).expect(0).stdout;
     assert!(text.trim_end().ends_with("; not sealed"), "{text}");
-    assert_eq!(place.pubdata(&["verify", "--json"]).expect(0).json()["sealed"], Value::Null);
+    assert_eq!(
+        place.pubdata(&["verify", "--json"]).expect(0).json()["sealed"],
+        Value::Null
+    );
     let secret = place.root().join("signing.key");
     let secret = secret.to_str().unwrap();
-    place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).expect(0);
+    place
+        .pubdata(&[
+            "keys",
+            "signing",
+            "--name",
+            "data.example.org/2026",
+            "--output",
+            secret,
+        ])
+        .expect(0);
     place.pubdata(&["seal", "--signing-key", secret]).expect(0);
     let text = place.pubdata(&["verify"]).expect(0).stdout;
-    assert!(text.trim_end().ends_with("; sealed: entry 0 of the log data.example.org/2026/nightly, counted from 0"), "{text}");
+    assert!(
+        text.trim_end().ends_with(
+            "; sealed: entry 0 of the log data.example.org/2026/nightly, counted from 0"
+        ),
+        "{text}"
+    );
     let sealed = place.pubdata(&["verify", "--json"]).expect(0).json()["sealed"].take();
-    assert_eq!(sealed, json!({"log": "data.example.org/2026/nightly", "log_index": 0, "log_size": 1}));
+    assert_eq!(
+        sealed,
+        json!({"log": "data.example.org/2026/nightly", "log_index": 0, "log_size": 1})
+    );
 
     let seal = format!("releases/{}/records.json", place.current());
-    let (checkpoint, entries, tile, key) =
-        ("log/nightly/checkpoint/0000000001", "log/nightly/tile/entries/000.p/1", "log/nightly/tile/0/000.p/1", "log/nightly/key");
+    let (checkpoint, entries, tile, key) = (
+        "log/nightly/checkpoint/0000000001",
+        "log/nightly/tile/entries/000.p/1",
+        "log/nightly/tile/0/000.p/1",
+        "log/nightly/key",
+    );
     for file in [&*seal, checkpoint, entries, tile, key] {
         let path = place.home().join(file);
         let bytes = std::fs::read(&path).unwrap();
@@ -240,9 +400,18 @@ fn a_sealed_release_whose_seal_or_log_is_changed_is_a_mismatch_that_names_the_fi
 fn says_mismatch(place: &Place, file: &str) {
     let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
     let problems = answer["verified"]["problems"].to_string();
-    assert!(problems.contains(file) && answer["sealed"].is_null(), "{file}: {answer:#}");
+    assert!(
+        problems.contains(file) && answer["sealed"].is_null(),
+        "{file}: {answer:#}"
+    );
     let text = place.pubdata(&["verify"]).expect(1).stdout;
-    assert!(text.contains("mismatch") && text.trim_end().ends_with("; its seal or log does not verify"), "{text}");
+    assert!(
+        text.contains("mismatch")
+            && text
+                .trim_end()
+                .ends_with("; its seal or log does not verify"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -250,9 +419,20 @@ fn a_release_that_was_not_sealed_beside_one_that_was_is_no_mismatch() {
     let place = Place::published_with(GEOGRAPHY);
     let secret = place.root().join("signing.key");
     let secret = secret.to_str().unwrap();
-    place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).expect(0);
+    place
+        .pubdata(&[
+            "keys",
+            "signing",
+            "--name",
+            "data.example.org/2026",
+            "--output",
+            secret,
+        ])
+        .expect(0);
     place.pubdata(&["seal", "--signing-key", secret]).expect(0);
-    place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", "|19653|", 1));
+    place.edit("acsdt5y2023-b01003.dat", |text| {
+        text.replacen("|19652|", "|19653|", 1)
+    });
     place.run(&[]).expect(0);
     let text = place.pubdata(&["verify"]).expect(0).stdout;
     assert!(text.trim_end().ends_with("; not sealed"), "{text}");

@@ -1,11 +1,19 @@
-//! `pubdata releases duckdb` without DuckDB: where the views look, and what it refuses. What they hold is `peers::views`.
+//! `pubdata releases duckdb` without DuckDB: where the views look, and what it refuses. What they
+//! hold is `peers::views`.
 
 use pubdata_testing::objects::ObjectServer;
 use pubdata_testing::{Answer, Place, answer, copy_folder, project};
 
 /// The files that a script reads.
 fn files(script: &str) -> Vec<&str> {
-    script.lines().filter_map(|line| line.strip_prefix("  '")?.trim_end_matches(',').strip_suffix('\'')).collect()
+    script
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("  '")?
+                .trim_end_matches(',')
+                .strip_suffix('\'')
+        })
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -14,12 +22,24 @@ async fn of_a_bucket_the_views_read_the_addresses_of_its_parts() {
     let environment = server.environment();
     let script = tokio::task::spawn_blocking(move || {
         let place = Place::new();
-        let ask = |mut command: std::process::Command| answer(command.args(["--store", "s3://bucket/night/"]).envs(environment.clone())).expect(0);
+        let ask = |mut command: std::process::Command| {
+            answer(
+                command
+                    .args(["--store", "s3://bucket/night/"])
+                    .envs(environment.clone()),
+            )
+            .expect(0)
+        };
         ask(place.run_command(&["permit.nola", "permit.austin"]));
         ask(place.command(&["releases", "duckdb"])).stdout
     });
     let script = script.await.unwrap();
-    let keys: Vec<String> = server.keys().iter().filter(|key| key.ends_with(".parquet")).map(|key| format!("s3://bucket/{key}")).collect();
+    let keys: Vec<String> = server
+        .keys()
+        .iter()
+        .filter(|key| key.ends_with(".parquet"))
+        .map(|key| format!("s3://bucket/{key}"))
+        .collect();
     assert!(keys.len() >= 4, "{keys:?}");
     let mut files = files(&script);
     files.sort_unstable();
@@ -31,42 +51,119 @@ fn of_a_folder_they_read_files_that_are_there_and_a_file_is_written_where_it_is_
     let place = Place::published();
     let script = place.pubdata(&["releases", "duckdb"]).expect(0).stdout;
     let files = files(&script);
-    assert!(files.len() > 100 && files.iter().all(|file| std::path::Path::new(file).is_file()), "{files:?}");
-    let mut beside = place.command(&["releases", "duckdb", &place.current(), "--output", "views.sql"]);
-    assert_eq!(answer(beside.current_dir(place.root())).expect(0).stdout, "");
-    assert_eq!(std::fs::read_to_string(place.root().join("views.sql")).unwrap(), script);
-    let elsewhere = place.pubdata(&["releases", "duckdb", "--location", "https://data.example.org/r/"]).expect(0).stdout;
-    assert_eq!(elsewhere.matches("\n  'https://data.example.org/r/geo.school/part-0.parquet'\n").count(), 1, "{elsewhere}");
+    assert!(
+        files.len() > 100
+            && files
+                .iter()
+                .all(|file| std::path::Path::new(file).is_file()),
+        "{files:?}"
+    );
+    let mut beside = place.command(&[
+        "releases",
+        "duckdb",
+        &place.current(),
+        "--output",
+        "views.sql",
+    ]);
+    assert_eq!(
+        answer(beside.current_dir(place.root())).expect(0).stdout,
+        ""
+    );
+    assert_eq!(
+        std::fs::read_to_string(place.root().join("views.sql")).unwrap(),
+        script
+    );
+    let elsewhere = place
+        .pubdata(&[
+            "releases",
+            "duckdb",
+            "--location",
+            "https://data.example.org/r/",
+        ])
+        .expect(0)
+        .stdout;
+    assert_eq!(
+        elsewhere
+            .matches("\n  'https://data.example.org/r/geo.school/part-0.parquet'\n")
+            .count(),
+        1,
+        "{elsewhere}"
+    );
 }
 
 #[test]
 fn of_another_contract_than_the_release_has_they_say_nothing() {
     let place = Place::published();
     let declarations = place.root().join("declarations");
-    ["pipelines", "schemas"].iter().for_each(|folder| copy_folder(&project(folder), &declarations.join(folder)));
+    ["pipelines", "schemas"]
+        .iter()
+        .for_each(|folder| copy_folder(&project(folder), &declarations.join(folder)));
     let contract = declarations.join("schemas/geo/school.toml");
     let text = std::fs::read_to_string(&contract).unwrap();
-    let version = text.lines().find(|line| line.starts_with("version = ")).unwrap();
+    let version = text
+        .lines()
+        .find(|line| line.starts_with("version = "))
+        .unwrap();
     std::fs::write(&contract, text.replacen(version, "version = \"99.0.0\"", 1)).unwrap();
-    let script = place.pubdata(&["releases", "duckdb", "--declarations", declarations.to_str().unwrap()]).expect(0).stdout;
-    assert!(script.contains("VIEW \"geo\".\"school\" AS") && !script.contains("\"geo\".\"school\" IS"), "{script}");
-    assert!(!script.contains("COLUMN \"geo\".\"school\"") && script.contains("COLUMN \"geo\".\"county\""), "{script}");
+    let script = place
+        .pubdata(&[
+            "releases",
+            "duckdb",
+            "--declarations",
+            declarations.to_str().unwrap(),
+        ])
+        .expect(0)
+        .stdout;
+    assert!(
+        script.contains("VIEW \"geo\".\"school\" AS") && !script.contains("\"geo\".\"school\" IS"),
+        "{script}"
+    );
+    assert!(
+        !script.contains("COLUMN \"geo\".\"school\"")
+            && script.contains("COLUMN \"geo\".\"county\""),
+        "{script}"
+    );
 }
 
 #[test]
 fn what_duckdb_would_misread_is_refused_with_a_way_out() {
     let place = Place::published();
     let told = |arguments: &[&str], says: &[&str]| {
-        let Answer { stderr, .. } = place.pubdata(&[&["releases", "duckdb"], arguments].concat()).expect(40);
-        says.iter().for_each(|text| assert!(stderr.contains(text), "{arguments:?}: {stderr}"));
+        let Answer { stderr, .. } = place
+            .pubdata(&[&["releases", "duckdb"], arguments].concat())
+            .expect(40);
+        says.iter()
+            .for_each(|text| assert!(stderr.contains(text), "{arguments:?}: {stderr}"));
     };
-    told(&["--location", "/data/2026*"], &["`/data/2026*`", "'*'", "--location"]);
+    told(
+        &["--location", "/data/2026*"],
+        &["`/data/2026*`", "'*'", "--location"],
+    );
     told(&["--location", "/data/[a]"], &["'['"]);
     told(&["--location", "/data/a\nDROP TABLE x;"], &["'\\n'"]);
     told(&["--location", ""], &["no --location", "`--location .`"]);
     told(&["nonsense"], &["nonsense", "`pubdata releases list`"]);
-    let absent = place.pubdata(&["releases", "duckdb", "r00000000000000000000"]).expect(60);
-    assert!(absent.stderr.contains("there is no release r00000000000000000000"), "{}", absent.stderr);
-    let unwritten = place.pubdata(&["releases", "duckdb", "--output", "/no/such/folder/views.sql"]).expect(60);
-    assert!(unwritten.stderr.contains("/no/such/folder/views.sql"), "{}", unwritten.stderr);
+    let absent = place
+        .pubdata(&["releases", "duckdb", "r00000000000000000000"])
+        .expect(60);
+    assert!(
+        absent
+            .stderr
+            .contains("there is no release r00000000000000000000"),
+        "{}",
+        absent.stderr
+    );
+    let unwritten = place
+        .pubdata(&[
+            "releases",
+            "duckdb",
+            "--output",
+            "/no/such/folder/views.sql",
+        ])
+        .expect(60);
+    assert!(
+        unwritten.stderr.contains("/no/such/folder/views.sql"),
+        "{}",
+        unwritten.stderr
+    );
 }

@@ -1,4 +1,5 @@
-//! Nights on lists of which a part of the words has no known meaning: what is published, what is told, and how a person ends it.
+//! Nights on lists of which a part of the words has no known meaning: what is published, what is
+//! told, and how a person ends it.
 
 use serde_json::{Value, json};
 
@@ -63,27 +64,40 @@ const LISTS: [List; 4] = [
 impl List {
     /// An edition of rows like the fixture's first, of which so many have a word that nobody knows.
     fn edition(&self, place: &Place, unknown: usize) {
-        let word = |number: usize| if number < unknown { "Synthetic Limbo" } else { self.known };
-        place.edit(self.file, |text| match serde_json::from_str::<Value>(&text) {
-            Ok(mut page) => {
-                let first = page["features"][0].clone();
-                let features = (0..ROWS).map(|number| {
-                    let mut feature = first.clone();
-                    feature["attributes"][self.number] = json!(format!("N{number:05}"));
-                    feature["attributes"][self.word] = json!(word(number));
-                    feature
-                });
-                page["features"] = features.collect();
-                page.to_string()
+        let word = |number: usize| {
+            if number < unknown {
+                "Synthetic Limbo"
+            } else {
+                self.known
             }
-            Err(_) => self.csv(&text, word),
+        };
+        place.edit(self.file, |text| {
+            match serde_json::from_str::<Value>(&text) {
+                Ok(mut page) => {
+                    let first = page["features"][0].clone();
+                    let features = (0..ROWS).map(|number| {
+                        let mut feature = first.clone();
+                        feature["attributes"][self.number] = json!(format!("N{number:05}"));
+                        feature["attributes"][self.word] = json!(word(number));
+                        feature
+                    });
+                    page["features"] = features.collect();
+                    page.to_string()
+                }
+                Err(_) => self.csv(&text, word),
+            }
         });
     }
 
     fn csv(&self, text: &str, word: impl Fn(usize) -> &'static str) -> String {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let header = reader.headers().unwrap().clone();
-        let place_of = |name: &str| header.iter().position(|column| column == name).unwrap_or_else(|| panic!("{name} is none of {header:?}"));
+        let place_of = |name: &str| {
+            header
+                .iter()
+                .position(|column| column == name)
+                .unwrap_or_else(|| panic!("{name} is none of {header:?}"))
+        };
         let (number_at, word_at) = (place_of(self.number), place_of(self.word));
         let first = reader.records().next().unwrap().unwrap();
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -94,7 +108,9 @@ impl List {
                 _ if place == word_at => word(number).to_owned(),
                 _ => cell.to_owned(),
             };
-            writer.write_record(first.iter().enumerate().map(cell)).unwrap();
+            writer
+                .write_record(first.iter().enumerate().map(cell))
+                .unwrap();
         }
         String::from_utf8(writer.into_inner().unwrap()).unwrap()
     }
@@ -103,15 +119,27 @@ impl List {
     fn findings(&self, answer: &Answer) -> Vec<(String, String)> {
         let task = answer.task(self.task_id);
         let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
-        let of_words = |finding: &&Value| ["unknown_words", "meaning_lost"].contains(&finding["code"].as_str().unwrap());
-        task["findings"].as_array().unwrap().iter().filter(of_words).map(|finding| (text(finding, "code"), text(finding, "detail"))).collect()
+        let of_words = |finding: &&Value| {
+            ["unknown_words", "meaning_lost"].contains(&finding["code"].as_str().unwrap())
+        };
+        task["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(of_words)
+            .map(|finding| (text(finding, "code"), text(finding, "detail")))
+            .collect()
     }
 }
 
 #[test]
 fn a_list_is_published_and_its_unknown_words_are_told_with_the_lines_that_declare_them() {
     for list in &LISTS {
-        for (unknown, code) in [(10, "unknown_words"), (30, "meaning_lost"), (90, "meaning_lost")] {
+        for (unknown, code) in [
+            (10, "unknown_words"),
+            (30, "meaning_lost"),
+            (90, "meaning_lost"),
+        ] {
             let place = Place::with(&[list.task_id]);
             list.edition(&place, unknown);
             let answer = place.run(&[]).expect(10);
@@ -122,15 +150,27 @@ fn a_list_is_published_and_its_unknown_words_are_told_with_the_lines_that_declar
                 list.column, list.dataset_id
             );
             assert!(
-                findings.iter().any(|(found, detail)| found == code && detail.contains(&told) && detail.contains("\"Synthetic Limbo\" = \"…\"")),
+                findings.iter().any(|(found, detail)| found == code
+                    && detail.contains(&told)
+                    && detail.contains("\"Synthetic Limbo\" = \"…\"")),
                 "{findings:#?}"
             );
             let status = place.pubdata(&["status", "--json"]).expect(0).json();
-            let attention: Vec<&str> = status["attention"].as_array().unwrap().iter().map(|need| need["what"].as_str().unwrap()).collect();
+            let attention: Vec<&str> = status["attention"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|need| need["what"].as_str().unwrap())
+                .collect();
             assert!(attention.contains(&code), "{attention:?}");
             let manifest = place.manifest();
             let lost = &manifest["tasks"][list.task_id]["meaning_lost"][list.dataset_id];
-            assert_eq!(lost.as_array().is_some_and(|columns| columns.contains(&json!(list.column))), code == "meaning_lost", "{lost}");
+            assert_eq!(
+                lost.as_array()
+                    .is_some_and(|columns| columns.contains(&json!(list.column))),
+                code == "meaning_lost",
+                "{lost}"
+            );
         }
     }
 }
@@ -146,13 +186,26 @@ fn a_sudden_loss_of_meaning_is_not_published_until_a_person_accepts_it() {
         let refused = place.run(&[]).expect(20);
         let reasons = refused.reasons(list.task_id);
         let told = "is not known for 40.0 % of the records against 1.0 % in the last release: `Synthetic Limbo` 40";
-        assert!(reasons.contains(told) && reasons.contains(&format!("`pubdata accept {}:meaning`", list.task_id)), "{reasons}");
+        assert!(
+            reasons.contains(told)
+                && reasons.contains(&format!("`pubdata accept {}:meaning`", list.task_id)),
+            "{reasons}"
+        );
         assert_eq!(place.current(), before, "nothing is published");
         // The layout, and all that is judged by other rules, say nothing of words.
-        place.run(&["--accept", &format!("{}:drift", list.task_id)]).expect(20);
-        place.pubdata(&["accept", &format!("{}:meaning", list.task_id)]).expect(0);
+        place
+            .run(&["--accept", &format!("{}:drift", list.task_id)])
+            .expect(20);
+        place
+            .pubdata(&["accept", &format!("{}:meaning", list.task_id)])
+            .expect(0);
         let published = place.run(&[]).expect(10);
-        assert!(list.findings(&published).iter().any(|(code, _)| code == "meaning_lost"), "an accepted loss is still told");
+        assert!(
+            list.findings(&published)
+                .iter()
+                .any(|(code, _)| code == "meaning_lost"),
+            "an accepted loss is still told"
+        );
         assert_ne!(place.current(), before);
     }
 }
@@ -164,13 +217,38 @@ fn words_that_were_declared_are_known_the_night_after() {
     list.edition(&place, 90);
     place.run(&[]).expect(10);
     let declarations = place.root().join("declarations");
-    pubdata_core::declared::DeclarationFiles::built_in().write_to(&declarations).unwrap();
+    pubdata_core::declared::DeclarationFiles::built_in()
+        .write_to(&declarations)
+        .unwrap();
     let file = declarations.join("pipelines/permit/cleveland.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("[settings.status]\n", "[settings.status]\n\"Synthetic Limbo\" = \"in_review\"\n")).unwrap();
+    std::fs::write(
+        &file,
+        text.replace(
+            "[settings.status]\n",
+            "[settings.status]\n\"Synthetic Limbo\" = \"in_review\"\n",
+        ),
+    )
+    .unwrap();
     let answer = place.run(&["--declarations", declarations.to_str().unwrap()]);
-    assert!(!list.findings(&answer).iter().any(|(_, detail)| detail.contains("Limbo")), "{answer:#?}");
+    assert!(
+        !list
+            .findings(&answer)
+            .iter()
+            .any(|(_, detail)| detail.contains("Limbo")),
+        "{answer:#?}"
+    );
     let rows = place.rows(list.dataset_id);
-    assert_eq!(rows.values().filter(|row| row.0["status"] == "in_review" && row.0["status_basis"] == "declared").count(), 90);
-    assert_eq!(rows.values().filter(|row| row.0["status"] == "final").count(), 10);
+    assert_eq!(
+        rows.values()
+            .filter(|row| row.0["status"] == "in_review" && row.0["status_basis"] == "declared")
+            .count(),
+        90
+    );
+    assert_eq!(
+        rows.values()
+            .filter(|row| row.0["status"] == "final")
+            .count(),
+        10
+    );
 }

@@ -1,9 +1,11 @@
-//! Reads Rust source as far as the rules of the house need it: code without comments, string literals, and the paths that code names.
-//! Unit tests at the end of a file (from `#[cfg(test)]` on) are left out.
+//! Reads Rust source as far as the rules of the house need it: code without comments, string
+//! literals, and the paths that code names. Unit tests at the end of a file (from `#[cfg(test)]`
+//! on) are left out.
 
 use std::path::Path;
 
-/// One source file: its code with comments and the content of literals removed, and its string literals.
+/// One source file: its code with comments and the content of literals removed, and its string
+/// literals.
 pub struct SourceText {
     /// Below `src/`, with forward slashes.
     pub path: String,
@@ -31,8 +33,16 @@ pub fn read_all(root: &Path) -> Vec<SourceText> {
             if path.is_dir() {
                 collect(&path, root, files);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-                files.push(SourceText::new(&name, &std::fs::read_to_string(&path).unwrap()));
+                let name = path
+                    .strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .replace('\\', "/");
+                files.push(SourceText::new(
+                    &name,
+                    &std::fs::read_to_string(&path).unwrap(),
+                ));
             }
         }
     }
@@ -55,8 +65,13 @@ impl SourceText {
                 let length = rest.find("*/").map_or(rest.len(), |end| end + 2);
                 keep_line_breaks(&rest[..length], &mut code);
                 rest = &rest[length..];
-            } else if let Some((length, content)) = string_literal(rest).filter(|_| !code.ends_with(|c: char| c.is_alphanumeric() || c == '_')) {
-                strings.push(Literal { line: line_at(&code, code.len()), text: content.to_owned() });
+            } else if let Some((length, content)) = string_literal(rest)
+                .filter(|_| !code.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+            {
+                strings.push(Literal {
+                    line: line_at(&code, code.len()),
+                    text: content.to_owned(),
+                });
                 code.push('"');
                 keep_line_breaks(&rest[..length], &mut code);
                 code.push('"');
@@ -69,26 +84,52 @@ impl SourceText {
                 rest = &rest[first.len_utf8()..];
             }
         }
-        Self { path: path.to_owned(), code, strings }
+        Self {
+            path: path.to_owned(),
+            code,
+            strings,
+        }
     }
 
     /// The member of the workspace: `store`; none for the program itself.
     pub fn member(&self) -> Option<&'static str> {
         let first = self.path.split('/').next().unwrap_or_default();
-        MEMBERS.iter().map(|(member, _, _)| *member).find(|member| *member == first)
+        MEMBERS
+            .iter()
+            .map(|(member, _, _)| *member)
+            .find(|member| *member == first)
     }
 
-    /// The module below the member's root: `["home"]` for `store/home.rs`; `mod.rs` is its folder, `lib.rs` the root.
+    /// The module below the member's root: `["home"]` for `store/home.rs`; `mod.rs` is its folder,
+    /// `lib.rs` the root.
     fn module_in_member(&self) -> Vec<String> {
-        let segments = self.path.trim_end_matches(".rs").split('/').skip(usize::from(self.member().is_some())).map(str::to_owned);
-        segments.filter(|segment| !matches!(segment.as_str(), "mod" | "lib" | "main")).collect()
+        let segments = self
+            .path
+            .trim_end_matches(".rs")
+            .split('/')
+            .skip(usize::from(self.member().is_some()))
+            .map(str::to_owned);
+        segments
+            .filter(|segment| !matches!(segment.as_str(), "mod" | "lib" | "main"))
+            .collect()
     }
 
-    /// The layer: a folder of a member, or the member where the folder is its root. `store`, `receipts`, `error`.
+    /// The layer: a folder of a member, or the member where the folder is its root. `store`,
+    /// `receipts`, `error`.
     pub fn layer(&self) -> String {
         match self.member() {
-            None => self.path.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned(),
-            Some(_) => self.module().first().cloned().unwrap_or_else(|| "lib".to_owned()),
+            None => self
+                .path
+                .split('/')
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches(".rs")
+                .to_owned(),
+            Some(_) => self
+                .module()
+                .first()
+                .cloned()
+                .unwrap_or_else(|| "lib".to_owned()),
         }
     }
 
@@ -97,7 +138,8 @@ impl SourceText {
         below_layer(self.member(), self.module_in_member())
     }
 
-    /// Every path in the code, `use` trees written out, with `self` and `super` resolved to `crate`.
+    /// Every path in the code, `use` trees written out, with `self` and `super` resolved to
+    /// `crate`.
     pub fn references(&self) -> Vec<Reference> {
         let mut references = Vec::new();
         let mut offset = 0;
@@ -110,29 +152,56 @@ impl SourceText {
                 end = start + self.code[start..].find(';').unwrap();
                 paths = write_out(&self.code[start..end]);
             }
-            references.extend(paths.iter().map(|path| Reference { line, segments: self.resolve(path) }));
+            references.extend(paths.iter().map(|path| Reference {
+                line,
+                segments: self.resolve(path),
+            }));
             offset = end;
         }
         references
     }
 
-    /// Paths into members begin with `crate` and a layer, wherever they are written: `pubdata_store::Home` in one member and `crate::Home` in another
-    /// are both `["crate", "store", "Home"]`.
+    /// Paths into members begin with `crate` and a layer, wherever they are written:
+    /// `pubdata_store::Home` in one member and `crate::Home` in another are both `["crate",
+    /// "store", "Home"]`.
     fn resolve(&self, path: &str) -> Vec<String> {
-        let segments: Vec<String> =
-            path.split("::").map(|segment| segment.split(" as ").next().unwrap_or_default().trim().to_owned()).filter(|segment| !segment.is_empty()).collect();
-        let in_layer = |member, module: Vec<String>| std::iter::once("crate".to_owned()).chain(below_layer(member, module)).collect();
+        let segments: Vec<String> = path
+            .split("::")
+            .map(|segment| {
+                segment
+                    .split(" as ")
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned()
+            })
+            .filter(|segment| !segment.is_empty())
+            .collect();
+        let in_layer = |member, module: Vec<String>| {
+            std::iter::once("crate".to_owned())
+                .chain(below_layer(member, module))
+                .collect()
+        };
         match segments.first().map(String::as_str) {
             Some("crate") => in_layer(self.member(), segments[1..].to_vec()),
             Some("self" | "super") => {
-                let supers = segments.iter().take_while(|segment| matches!(segment.as_str(), "self" | "super")).count();
+                let supers = segments
+                    .iter()
+                    .take_while(|segment| matches!(segment.as_str(), "self" | "super"))
+                    .count();
                 let mut module = self.module_in_member();
-                let up = segments[..supers].iter().filter(|segment| *segment == "super").count();
+                let up = segments[..supers]
+                    .iter()
+                    .filter(|segment| *segment == "super")
+                    .count();
                 module.truncate(module.len() - up.min(module.len()));
                 module.extend_from_slice(&segments[supers..]);
                 in_layer(self.member(), module)
             }
-            Some(first) => match first.strip_prefix("pubdata_").and_then(|name| MEMBERS.iter().find(|(member, _, _)| *member == name)) {
+            Some(first) => match first
+                .strip_prefix("pubdata_")
+                .and_then(|name| MEMBERS.iter().find(|(member, _, _)| *member == name))
+            {
                 Some((member, _, _)) => in_layer(Some(member), segments[1..].to_vec()),
                 None => segments,
             },
@@ -141,9 +210,14 @@ impl SourceText {
     }
 }
 
-/// Members of the workspace; whether the root is a layer itself, named as the member is; layers that are folders of it.
+/// Members of the workspace; whether the root is a layer itself, named as the member is; layers
+/// that are folders of it.
 pub const MEMBERS: &[(&str, bool, &str)] = &[
-    ("core", false, "ids error printable canonical provenance issue declared contract pipeline"),
+    (
+        "core",
+        false,
+        "ids error printable canonical provenance issue declared contract pipeline",
+    ),
     ("store", true, "receipts monitor"),
     ("fetch", true, "witness"),
     ("build", false, "decode normalise datasets validate publish"),
@@ -153,9 +227,21 @@ pub const MEMBERS: &[(&str, bool, &str)] = &[
 
 /// The path of a module of a member, with its layer in front.
 fn below_layer(member: Option<&str>, module: Vec<String>) -> Vec<String> {
-    let Some((member, true, folders)) = member.and_then(|name| MEMBERS.iter().find(|(member, _, _)| *member == name)) else { return module };
-    let is_folder = module.first().is_some_and(|first| folders.split(' ').any(|folder| folder == first));
-    if is_folder { module } else { std::iter::once((*member).to_owned()).chain(module).collect() }
+    let Some((member, true, folders)) =
+        member.and_then(|name| MEMBERS.iter().find(|(member, _, _)| *member == name))
+    else {
+        return module;
+    };
+    let is_folder = module
+        .first()
+        .is_some_and(|first| folders.split(' ').any(|folder| folder == first));
+    if is_folder {
+        module
+    } else {
+        std::iter::once((*member).to_owned())
+            .chain(module)
+            .collect()
+    }
 }
 
 /// The next path of two segments or more, or the next `use` tree's first segments.
@@ -166,16 +252,22 @@ fn path_at(code: &str) -> Option<std::ops::Range<usize>> {
         let start = position + code[position..].find(is_word)?;
         let mut end = start;
         loop {
-            end += code[end..].find(|c| !is_word(c)).unwrap_or(code.len() - end);
-            let Some(after) = code[end..].strip_prefix("::") else { break };
+            end += code[end..]
+                .find(|c| !is_word(c))
+                .unwrap_or(code.len() - end);
+            let Some(after) = code[end..].strip_prefix("::") else {
+                break;
+            };
             if !after.starts_with(is_word) {
                 break;
             }
             end += 2;
         }
         let is_method = code[..start].ends_with('.') && !code[..start].ends_with("..");
-        let is_path =
-            code[start..end].contains("::") || code[end..].starts_with("::") || code[..start].trim_end().ends_with("use") || code[end..].starts_with('!');
+        let is_path = code[start..end].contains("::")
+            || code[end..].starts_with("::")
+            || code[..start].trim_end().ends_with("use")
+            || code[end..].starts_with('!');
         if is_path && !is_method && !code[..start].ends_with("::") {
             return Some(start..end);
         }
@@ -185,8 +277,13 @@ fn path_at(code: &str) -> Option<std::ops::Range<usize>> {
 
 /// `a::{b, c::{self, d}}` → `a::b`, `a::c`, `a::c::d`.
 fn write_out(tree: &str) -> Vec<String> {
-    let Some(open) = tree.find('{') else { return vec![tree.trim().to_owned()] };
-    let (prefix, inside) = (tree[..open].trim(), &tree[open + 1..tree.rfind('}').unwrap_or(tree.len())]);
+    let Some(open) = tree.find('{') else {
+        return vec![tree.trim().to_owned()];
+    };
+    let (prefix, inside) = (
+        tree[..open].trim(),
+        &tree[open + 1..tree.rfind('}').unwrap_or(tree.len())],
+    );
     let (mut depth, mut branches, mut branch) = (0, Vec::new(), String::new());
     for c in inside.chars() {
         depth += i32::from(c == '{') - i32::from(c == '}');
@@ -197,8 +294,14 @@ fn write_out(tree: &str) -> Vec<String> {
         }
     }
     branches.push(branch);
-    let written = branches.iter().filter(|branch| !branch.trim().is_empty()).flat_map(|branch| write_out(branch));
-    written.map(|path| format!("{prefix}{}", if path == "self" { "" } else { &path })).map(|path| path.trim_end_matches("::").to_owned()).collect()
+    let written = branches
+        .iter()
+        .filter(|branch| !branch.trim().is_empty())
+        .flat_map(|branch| write_out(branch));
+    written
+        .map(|path| format!("{prefix}{}", if path == "self" { "" } else { &path }))
+        .map(|path| path.trim_end_matches("::").to_owned())
+        .collect()
 }
 
 fn line_at(code: &str, offset: usize) -> usize {
@@ -217,7 +320,10 @@ fn string_literal(text: &str) -> Option<(usize, &str)> {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
         let content = raw[hashes..].strip_prefix('"')?;
         let length = content.find(&format!("\"{}", "#".repeat(hashes)))?;
-        return Some((prefix + 1 + hashes + 1 + length + 1 + hashes, &content[..length]));
+        return Some((
+            prefix + 1 + hashes + 1 + length + 1 + hashes,
+            &content[..length],
+        ));
     }
     let content = body.strip_prefix('"')?;
     let mut is_escaped = false;

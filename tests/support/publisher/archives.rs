@@ -5,13 +5,20 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     use std::io::Write;
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in members {
-        writer.start_file(*name, zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated)).unwrap();
+        writer
+            .start_file(
+                *name,
+                zip::write::SimpleFileOptions::default()
+                    .compression_method(zip::CompressionMethod::Deflated),
+            )
+            .unwrap();
         writer.write_all(bytes).unwrap();
     }
     writer.finish().unwrap().into_inner()
 }
 
-/// An archive with flipped bytes in its first member's data: whole as a file, wrong in its checksum.
+/// An archive with flipped bytes in its first member's data: whole as a file, wrong in its
+/// checksum.
 pub fn corrupt_archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut archive = archive(&[(name, bytes)]);
     let data_at = 30 + name.len();

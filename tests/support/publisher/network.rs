@@ -27,7 +27,10 @@ impl Authority {
     /// Writes the authority's certificate into a folder, in PEM form.
     pub fn write(&self, folder: &Path) -> PathBuf {
         let path = folder.join("authority.pem");
-        let lines = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", BASE64_STANDARD.encode(self.0.der()));
+        let lines = format!(
+            "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+            BASE64_STANDARD.encode(self.0.der())
+        );
         std::fs::write(&path, lines).unwrap();
         path
     }
@@ -36,12 +39,23 @@ impl Authority {
     pub fn server(&self, hosts: &[&str], protocols: &[&str]) -> Arc<ServerConfig> {
         let names: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
         let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.0).unwrap();
+        let certificate = CertificateParams::new(names)
+            .unwrap()
+            .signed_by(&key, &self.0)
+            .unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let mut config = builder.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key).unwrap();
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+        let builder = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let mut config = builder
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = protocols
+            .iter()
+            .map(|protocol| protocol.as_bytes().to_vec())
+            .collect();
         Arc::new(config)
     }
 }
@@ -65,7 +79,11 @@ impl TunnelProxy {
                 tokio::spawn(tunnel(stream, names.clone(), Arc::clone(&noted)));
             }
         });
-        Self { address, asked, task }
+        Self {
+            address,
+            asked,
+            task,
+        }
     }
 
     pub fn url(&self) -> String {
@@ -84,7 +102,11 @@ impl Drop for TunnelProxy {
     }
 }
 
-async fn tunnel(mut client: TcpStream, names: BTreeMap<String, SocketAddr>, asked: Arc<Mutex<Vec<String>>>) -> Option<()> {
+async fn tunnel(
+    mut client: TcpStream,
+    names: BTreeMap<String, SocketAddr>,
+    asked: Arc<Mutex<Vec<String>>>,
+) -> Option<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(client.read_u8().await.ok()?);
@@ -93,10 +115,19 @@ async fn tunnel(mut client: TcpStream, names: BTreeMap<String, SocketAddr>, aske
     let target = text.strip_prefix("CONNECT ")?.split(' ').next()?.to_owned();
     asked.lock().unwrap().push(target.clone());
     let Some(address) = names.get(target.split(':').next()?) else {
-        client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n").await.ok()?;
+        client
+            .write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+            .await
+            .ok()?;
         return None;
     };
     let mut publisher = TcpStream::connect(address).await.ok()?;
-    client.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").await.ok()?;
-    tokio::io::copy_bidirectional(&mut client, &mut publisher).await.ok().map(drop)
+    client
+        .write_all(b"HTTP/1.1 200 Connected\r\n\r\n")
+        .await
+        .ok()?;
+    tokio::io::copy_bidirectional(&mut client, &mut publisher)
+        .await
+        .ok()
+        .map(drop)
 }

@@ -20,18 +20,48 @@ const COLUMNS: &[&str] = &[
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
 
 /// Parts of a party, behind the prefix of its role.
-const PARTY: &[&str] = &["type", "name", "organization", "organization_of_record", "first", "middle", "last", "suffix", "rest", "title"];
+const PARTY: &[&str] = &[
+    "type",
+    "name",
+    "organization",
+    "organization_of_record",
+    "first",
+    "middle",
+    "last",
+    "suffix",
+    "rest",
+    "title",
+];
 
 /// Officers in numbered columns of their entity's row: no registry has as many.
 const OFFICERS: std::ops::RangeInclusive<u8> = 1..=40;
 
 /// Every name that is read.
 pub(super) fn known() -> BTreeSet<String> {
-    let behind = |prefix: &str, parts: &[&str]| parts.iter().map(|part| format!("{prefix}_{part}")).collect::<Vec<_>>();
-    let parties = ["agent".to_owned(), "party".to_owned()].into_iter().chain(OFFICERS.map(|place| format!("officer_{place}")));
-    let of_parties = parties.flat_map(|prefix| [behind(&prefix, PARTY), behind(&prefix, ADDRESS)].concat());
-    let of_addresses = ["principal", "mailing"].into_iter().flat_map(|role| behind(role, ADDRESS));
-    let reports = super::entities::REPORTS.flat_map(|place| ["year", "date"].map(|part| format!("report_{part}_{place}")));
-    let plain = COLUMNS.iter().copied().chain(["mailing_name"]).map(str::to_owned);
-    plain.chain(of_parties).chain(of_addresses).chain(reports).collect()
+    let behind = |prefix: &str, parts: &[&str]| {
+        parts
+            .iter()
+            .map(|part| format!("{prefix}_{part}"))
+            .collect::<Vec<_>>()
+    };
+    let parties = ["agent".to_owned(), "party".to_owned()]
+        .into_iter()
+        .chain(OFFICERS.map(|place| format!("officer_{place}")));
+    let of_parties =
+        parties.flat_map(|prefix| [behind(&prefix, PARTY), behind(&prefix, ADDRESS)].concat());
+    let of_addresses = ["principal", "mailing"]
+        .into_iter()
+        .flat_map(|role| behind(role, ADDRESS));
+    let reports = super::entities::REPORTS
+        .flat_map(|place| ["year", "date"].map(|part| format!("report_{part}_{place}")));
+    let plain = COLUMNS
+        .iter()
+        .copied()
+        .chain(["mailing_name"])
+        .map(str::to_owned);
+    plain
+        .chain(of_parties)
+        .chain(of_addresses)
+        .chain(reports)
+        .collect()
 }

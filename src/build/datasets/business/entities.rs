@@ -1,5 +1,5 @@
-//! The rows of `business.entity`, one per entity of a registry. Streets that may be a person's and numbers that may be a tax identification
-//! number are left out.
+//! The rows of `business.entity`, one per entity of a registry. Streets that may be a person's and
+//! numbers that may be a tax identification number are left out.
 
 use std::borrow::Cow;
 
@@ -25,8 +25,20 @@ use pubdata_core::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
 /// `THE LLC`, `THE CORPORATION`: addressees that are the entity itself.
-const WHOLE_NAMES: &[&str] =
-    &["LLC", "CORP", "CORPORATION", "COMPANY", "CO", "PARTNERSHIP", "LIMITED LIABILITY COMPANY", "LIMITED PARTNERSHIP", "LP", "LLP", "PLLC", "PC"];
+const WHOLE_NAMES: &[&str] = &[
+    "LLC",
+    "CORP",
+    "CORPORATION",
+    "COMPANY",
+    "CO",
+    "PARTNERSHIP",
+    "LIMITED LIABILITY COMPANY",
+    "LIMITED PARTNERSHIP",
+    "LP",
+    "LLP",
+    "PLLC",
+    "PC",
+];
 /// Years of annual reports that a record may hold.
 pub(super) const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
 
@@ -54,16 +66,41 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     };
     let numbers = reader.numbers();
     let names = reader.names();
-    let ids: Vec<Option<String>> = numbers.iter().map(|number| number.as_deref().map(|number| entity_id(&settings.state, number))).collect();
+    let ids: Vec<Option<String>> = numbers
+        .iter()
+        .map(|number| {
+            number
+                .as_deref()
+                .map(|number| entity_id(&settings.state, number))
+        })
+        .collect();
     let mut columns = reader.columns(&numbers, &names, &ids)?;
-    columns.push(source_fields::column(context.declaration, settings, &reader.texts)?);
-    let Reader { rejects, warnings, .. } = reader;
+    columns.push(source_fields::column(
+        context.declaration,
+        settings,
+        &reader.texts,
+    )?);
+    let Reader {
+        rejects, warnings, ..
+    } = reader;
     let is_kept = rejects.kept();
     let mut issues = Vec::new();
-    let numbers_of_row = if warnings.is_empty() && is_kept.all() { Vec::new() } else { pointers(&frame, POINTERS)? };
+    let numbers_of_row = if warnings.is_empty() && is_kept.all() {
+        Vec::new()
+    } else {
+        pointers(&frame, POINTERS)?
+    };
     let mut add = |row: usize, code: &str, severity: Severity, detail: String| {
-        let mut issue = finding(code, severity, ENTITY, &record_id(ids[row].as_deref()), detail);
-        issue.pointer = numbers_of_row[row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+        let mut issue = finding(
+            code,
+            severity,
+            ENTITY,
+            &record_id(ids[row].as_deref()),
+            detail,
+        );
+        issue.pointer = numbers_of_row[row]
+            .as_deref()
+            .and_then(|numbers| context.resolve(numbers).into_iter().next());
         issues.push(issue);
     };
     for (row, code, detail) in rejects.iter() {
@@ -72,43 +109,87 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     for (row, code, detail) in warnings {
         add(row, code, Severity::Warning, detail);
     }
-    let ids = ids.into_iter().zip(is_kept.iter()).map(|(id, is_kept)| id.filter(|_| is_kept == Some(true))).collect();
-    Ok(Entities { frame: DataFrame::new(frame.height(), columns)?.filter(&is_kept)?, ids, issues })
+    let ids = ids
+        .into_iter()
+        .zip(is_kept.iter())
+        .map(|(id, is_kept)| id.filter(|_| is_kept == Some(true)))
+        .collect();
+    Ok(Entities {
+        frame: DataFrame::new(frame.height(), columns)?.filter(&is_kept)?,
+        ids,
+        issues,
+    })
 }
 
 /// Adds the columns of addresses and agent that stand in rows of their own, by the role of the row.
 fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
     let mut frame = rows.entities.clone();
-    let Some(roles) = Texts(&rows.parties).column("party_title").filter(|_| settings.is_row_per_party) else { return Ok(frame) };
-    let has_role = |row: usize, role: &str| roles.get(row).and_then(|title| settings.party_roles.get(title)).is_some_and(|known| known == role);
+    let Some(roles) = Texts(&rows.parties)
+        .column("party_title")
+        .filter(|_| settings.is_row_per_party)
+    else {
+        return Ok(frame);
+    };
+    let has_role = |row: usize, role: &str| {
+        roles
+            .get(row)
+            .and_then(|title| settings.party_roles.get(title))
+            .is_some_and(|known| known == role)
+    };
     for role in ["principal", "mailing", "agent"] {
-        let first = |rows: &Vec<usize>| rows.iter().find(|row| has_role(**row, role)).map(|row| *row as IdxSize);
+        let first = |rows: &Vec<usize>| {
+            rows.iter()
+                .find(|row| has_role(**row, role))
+                .map(|row| *row as IdxSize)
+        };
         let found: IdxCa = rows.parties_of.iter().map(first).collect();
         if found.null_count() == found.len() {
             continue;
         }
         for column in rows.parties.columns() {
-            if let Some(part) = column.name().strip_prefix("party_").filter(|part| *part != "title") {
-                frame.with_column(column.take(&found)?.with_name(format!("{role}_{part}").into()))?;
+            if let Some(part) = column
+                .name()
+                .strip_prefix("party_")
+                .filter(|part| *part != "title")
+            {
+                frame.with_column(
+                    column
+                        .take(&found)?
+                        .with_name(format!("{role}_{part}").into()),
+                )?;
             }
         }
     }
     Ok(frame)
 }
 
-/// Nulls the street of a mailing address that is a named addressee's who is, or may be, a person: neither a certain organisation nor the entity itself.
+/// Nulls the street of a mailing address that is a named addressee's who is, or may be, a person:
+/// neither a certain organisation nor the entity itself.
 fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
     let texts = Texts(&frame);
-    let Some(addressees) = texts.column("mailing_name") else { return Ok(frame) };
+    let Some(addressees) = texts.column("mailing_name") else {
+        return Ok(frame);
+    };
     let columns = PartyColumns::new(&texts, "mailing");
     let is_own = |row: usize, addressee: &str| {
-        let (addressee, own) = (canonical::name::organization(addressee), texts.cell("name", row).map(canonical::name::organization));
-        own.is_some_and(|own| own.normalized == addressee.normalized) || WHOLE_NAMES.contains(&addressee.normalized.as_str())
+        let (addressee, own) = (
+            canonical::name::organization(addressee),
+            texts.cell("name", row).map(canonical::name::organization),
+        );
+        own.is_some_and(|own| own.normalized == addressee.normalized)
+            || WHOLE_NAMES.contains(&addressee.normalized.as_str())
     };
-    let is_public = |(row, addressee): (usize, Option<&str>)| addressee.is_none_or(|addressee| is_own(row, addressee) || columns.organization(row).is_some());
+    let is_public = |(row, addressee): (usize, Option<&str>)| {
+        addressee
+            .is_none_or(|addressee| is_own(row, addressee) || columns.organization(row).is_some())
+    };
     let is_public: BooleanChunked = addressees.iter().enumerate().map(is_public).collect();
-    let streets = ["mailing_line1", "mailing_line2"].into_iter().filter_map(|name| frame.column(name).ok());
-    let masked: Vec<Column> = streets.map(|column| only_where(column, &is_public)).collect::<Result<_>>()?;
+    let streets = ["mailing_line1", "mailing_line2"]
+        .into_iter()
+        .filter_map(|name| frame.column(name).ok());
+    let masked: Vec<Column> = streets
+        .map(|column| only_where(column, &is_public))
+        .collect::<Result<_>>()?;
     for column in masked {
         frame.with_column(column)?;
     }
@@ -135,11 +216,21 @@ impl<'f> Reader<'f> {
         let own = self.texts.column("entity_number");
         let mut numbers = Vec::with_capacity(self.height);
         for row in 0..self.height {
-            let number = own.and_then(|own| own.get(row)).or_else(|| self.public_other_number(row));
+            let number = own
+                .and_then(|own| own.get(row))
+                .or_else(|| self.public_other_number(row));
             if number.is_none() {
                 let other = self.texts.cell("other_number", row).is_some();
-                let why = if other { "its other number is, or may be, a tax identification number, which is not published" } else { "it has no other" };
-                self.rejects.add(row, "missing_number", format!("the registry's number is empty, and {why}"));
+                let why = if other {
+                    "its other number is, or may be, a tax identification number, which is not published"
+                } else {
+                    "it has no other"
+                };
+                self.rejects.add(
+                    row,
+                    "missing_number",
+                    format!("the registry's number is empty, and {why}"),
+                );
             }
             numbers.push(number.map(Cow::Borrowed));
         }
@@ -147,7 +238,12 @@ impl<'f> Reader<'f> {
     }
 
     fn public_other_number(&self, row: usize) -> Option<&'f str> {
-        let is_public = |number: &&str| self.settings.public_number_prefixes.iter().any(|prefix| number.starts_with(prefix.as_str()));
+        let is_public = |number: &&str| {
+            self.settings
+                .public_number_prefixes
+                .iter()
+                .any(|prefix| number.starts_with(prefix.as_str()))
+        };
         self.texts.cell("other_number", row).filter(is_public)
     }
 
@@ -158,22 +254,43 @@ impl<'f> Reader<'f> {
         for row in 0..self.height {
             let name = names.and_then(|names| names.get(row));
             if name.is_none() {
-                self.rejects.add(row, "missing_name", "the entity has no name".to_owned());
+                self.rejects
+                    .add(row, "missing_name", "the entity has no name".to_owned());
             }
-            found.push(name.map(|name| if self.settings.is_status_in_name { canonical::name::split_status(name).0 } else { name }));
+            found.push(name.map(|name| {
+                if self.settings.is_status_in_name {
+                    canonical::name::split_status(name).0
+                } else {
+                    name
+                }
+            }));
         }
         found
     }
 
-    fn columns(&mut self, numbers: &[Option<Cow<'f, str>>], names: &[Option<&'f str>], ids: &[Option<String>]) -> Result<Vec<Column>> {
-        let normalized: Vec<Option<canonical::name::OrganizationName>> = names.iter().map(|name| name.map(canonical::name::organization)).collect();
+    fn columns(
+        &mut self,
+        numbers: &[Option<Cow<'f, str>>],
+        names: &[Option<&'f str>],
+        ids: &[Option<String>],
+    ) -> Result<Vec<Column>> {
+        let normalized: Vec<Option<canonical::name::OrganizationName>> = names
+            .iter()
+            .map(|name| name.map(canonical::name::organization))
+            .collect();
         // A name without letters or digits, such as `+++`, is compared as it is written.
         let compared = normalized.iter().zip(names).map(|(normal, name)| {
-            let normal = normal.as_ref().map(|normal| normal.normalized.as_str()).filter(|text| !text.is_empty());
+            let normal = normal
+                .as_ref()
+                .map(|normal| normal.normalized.as_str())
+                .filter(|text| !text.is_empty());
             normal.or(*name)
         });
         let mut columns = vec![
-            strings("record_id", ids.iter().map(|id| Some(record_id(id.as_deref())))),
+            strings(
+                "record_id",
+                ids.iter().map(|id| Some(record_id(id.as_deref()))),
+            ),
             constant("state", &self.settings.state, self.height),
             constant("bucket", self.bucket, self.height),
             strings("entity_id", ids.iter().map(Option::as_deref)),
@@ -181,7 +298,12 @@ impl<'f> Reader<'f> {
             constant("source_id", &self.settings.source_id, self.height),
             strings("name", names.iter().copied()),
             strings("name_normalized", compared),
-            strings("designator", normalized.iter().map(|name| name.as_ref().and_then(|name| name.designator))),
+            strings(
+                "designator",
+                normalized
+                    .iter()
+                    .map(|name| name.as_ref().and_then(|name| name.designator)),
+            ),
             self.texts.copied("county", "county"),
             self.date("formation_date", "formation_date"),
             self.date("last_transaction_date", "last_transaction_date"),
@@ -190,7 +312,8 @@ impl<'f> Reader<'f> {
             self.texts.0.column(POINTERS)?.clone(),
         ];
         drop(normalized);
-        columns.extend(["former_names", "assumed_names"].map(|name| constant(name, "", self.height)));
+        columns
+            .extend(["former_names", "assumed_names"].map(|name| constant(name, "", self.height)));
         self.note_bad_zips();
         columns.extend(self.statuses());
         columns.extend(self.types());
@@ -200,7 +323,12 @@ impl<'f> Reader<'f> {
         columns.extend(self.agent()?);
         columns.push(self.officers_complete());
         columns.extend(self.last_report());
-        columns.push(strings("unknown_values", self.unknown_values.iter().map(|values| Some(values.join(LIST_SEPARATOR)))));
+        columns.push(strings(
+            "unknown_values",
+            self.unknown_values
+                .iter()
+                .map(|values| Some(values.join(LIST_SEPARATOR))),
+        ));
         Ok(columns)
     }
 
@@ -208,7 +336,13 @@ impl<'f> Reader<'f> {
     fn note_bad_zips(&mut self) {
         for role in ["principal", "mailing", "agent"] {
             let zips = self.texts.zips(role);
-            self.warnings.extend((0..self.height).filter_map(|row| Some((row, "bad_zip", format!("{role}_zip is `{}`", zips.bad(row)?)))));
+            self.warnings.extend((0..self.height).filter_map(|row| {
+                Some((
+                    row,
+                    "bad_zip",
+                    format!("{role}_zip is `{}`", zips.bad(row)?),
+                ))
+            }));
         }
     }
 
@@ -220,12 +354,28 @@ impl<'f> Reader<'f> {
 
     fn day(&mut self, column: &str, row: usize) -> Option<Day> {
         let text = self.texts.cell(column, row)?;
-        if self.settings.placeholder_dates.iter().any(|placeholder| text.starts_with(placeholder.as_str())) {
+        if self
+            .settings
+            .placeholder_dates
+            .iter()
+            .any(|placeholder| text.starts_with(placeholder.as_str()))
+        {
             return None;
         }
-        let day = self.settings.date_formats.iter().find_map(|format| day_from_pattern(without_time(text), format));
+        let day = self
+            .settings
+            .date_formats
+            .iter()
+            .find_map(|format| day_from_pattern(without_time(text), format));
         if day.is_none() {
-            self.warnings.push((row, "bad_date", format!("{column} is `{text}`, not a date {}", self.settings.date_formats.join(" or "))));
+            self.warnings.push((
+                row,
+                "bad_date",
+                format!(
+                    "{column} is `{text}`, not a date {}",
+                    self.settings.date_formats.join(" or ")
+                ),
+            ));
         }
         day
     }
@@ -233,18 +383,35 @@ impl<'f> Reader<'f> {
     fn identifiers(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
         let other = |row: usize| {
             let scheme = self.settings.other_number_scheme.as_ref()?;
-            self.public_other_number(row).map(|number| format!("{scheme}={number}"))
+            self.public_other_number(row)
+                .map(|number| format!("{scheme}={number}"))
         };
         let identifiers = |row: usize| {
-            let own = numbers[row].as_deref().filter(|_| self.texts.cell("entity_number", row).is_some()).map(|number| format!("state_entity_number={number}"));
-            Some([own, other(row)].into_iter().flatten().collect::<Vec<_>>().join(LIST_SEPARATOR))
+            let own = numbers[row]
+                .as_deref()
+                .filter(|_| self.texts.cell("entity_number", row).is_some())
+                .map(|number| format!("state_entity_number={number}"));
+            Some(
+                [own, other(row)]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(LIST_SEPARATOR),
+            )
         };
         strings("identifiers", (0..self.height).map(identifiers))
     }
 
     /// Page where the registry shows the entity, where such pages have addresses.
     fn registry_url(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
-        let url = |number: &Option<Cow<'f, str>>| Some(self.settings.registry_url.as_ref()?.replace(NUMBER, number.as_deref()?));
+        let url = |number: &Option<Cow<'f, str>>| {
+            Some(
+                self.settings
+                    .registry_url
+                    .as_ref()?
+                    .replace(NUMBER, number.as_deref()?),
+            )
+        };
         strings("registry_url", numbers.iter().map(url))
     }
 
@@ -255,7 +422,12 @@ impl<'f> Reader<'f> {
         let mut bases = Vec::with_capacity(self.height);
         for row in 0..self.height {
             let text = self.texts.cell("status", row);
-            let declared = || Some((text.and_then(|text| settings.statuses.get(text))?.as_str(), "source"));
+            let declared = || {
+                Some((
+                    text.and_then(|text| settings.statuses.get(text))?.as_str(),
+                    "source",
+                ))
+            };
             let shared = || Some((self.status_words.get(text?)?, SHARED_VOCABULARY));
             let known = match &settings.implied_status {
                 Some(implied) => Some((implied.as_str(), "implied_by_dataset")),
@@ -264,17 +436,28 @@ impl<'f> Reader<'f> {
             if known.is_none() {
                 self.note_unknown(row, "unmapped_status", "status", text);
             }
-            let (status, basis) = known.filter(|(status, _)| !status.is_empty()).unwrap_or((UNKNOWN, "source"));
+            let (status, basis) = known
+                .filter(|(status, _)| !status.is_empty())
+                .unwrap_or((UNKNOWN, "source"));
             statuses.push(Some(status));
             bases.push(Some(basis));
         }
-        [strings("status", statuses.into_iter()), raw, strings("status_basis", bases.into_iter())]
+        [
+            strings("status", statuses.into_iter()),
+            raw,
+            strings("status_basis", bases.into_iter()),
+        ]
     }
 
-    /// Notes a text of a coded column that neither the registry's own table nor the shared vocabulary knows.
+    /// Notes a text of a coded column that neither the registry's own table nor the shared
+    /// vocabulary knows.
     fn note_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
         let named = column.replace('_', " ");
-        self.warnings.push((row, code, format!("{named} `{}` is not in the table", text.unwrap_or_default())));
+        self.warnings.push((
+            row,
+            code,
+            format!("{named} `{}` is not in the table", text.unwrap_or_default()),
+        ));
         self.unknown_values[row].extend(text.map(|text| unknown_value(column, text)));
     }
 
@@ -290,7 +473,9 @@ impl<'f> Reader<'f> {
             let raw = self.texts.cell("entity_type", row);
             let known = raw.and_then(|raw| settings.entity_types.get(raw));
             let shared = || Some((self.type_words.get(raw?)?, SHARED_VOCABULARY));
-            let coded = known.map(|known| (known.value.as_str(), DECLARED)).or_else(shared);
+            let coded = known
+                .map(|known| (known.value.as_str(), DECLARED))
+                .or_else(shared);
             if coded.is_none() {
                 self.note_unknown(row, "unmapped_type", "entity_type", raw);
             }
@@ -298,78 +483,165 @@ impl<'f> Reader<'f> {
             types.push(Some(coded.map_or(UNKNOWN, |(value, _)| value)));
             bases.push(coded.map(|(_, basis)| basis));
             let stated = self.texts.cell("jurisdiction", row).map(state);
-            // A postal code says whether it is another state; other texts (`OC`, names of countries) are not read.
-            let by_state = || stated.as_deref().filter(|text| canonical::state::name(text).is_some()).map(|text| text != home);
+            // A postal code says whether it is another state; other texts (`OC`, names of
+            // countries) are not read.
+            let by_state = || {
+                stated
+                    .as_deref()
+                    .filter(|text| canonical::state::name(text).is_some())
+                    .map(|text| text != home)
+            };
             let foreign = known.and_then(|known| known.is_foreign).or_else(by_state);
             is_foreign.push(foreign);
             // What is domestic was formed in the state.
-            jurisdictions.push(stated.or_else(|| (foreign == Some(false)).then(|| Cow::Owned(home.to_owned()))));
+            jurisdictions.push(
+                stated.or_else(|| (foreign == Some(false)).then(|| Cow::Owned(home.to_owned()))),
+            );
         }
         [
             strings("entity_type", types.into_iter()),
             self.texts.copied("entity_type", "entity_type_raw"),
             strings("entity_type_basis", bases.into_iter()),
             strings("jurisdiction_of_formation", jurisdictions.into_iter()),
-            is_foreign.into_iter().collect::<BooleanChunked>().with_name("is_foreign".into()).into_column(),
+            is_foreign
+                .into_iter()
+                .collect::<BooleanChunked>()
+                .with_name("is_foreign".into())
+                .into_column(),
         ]
     }
 
     /// The declared role, where there is a mailing address.
     fn mailing_role(&self, columns: &[Column]) -> Column {
-        let parts: Vec<&StringChunked> = columns.iter().filter(|column| column.name().starts_with("mailing_")).filter_map(|column| column.str().ok()).collect();
-        let role = |row: usize| self.settings.mailing_role.as_deref().filter(|_| parts.iter().any(|part| part.get(row).is_some()));
+        let parts: Vec<&StringChunked> = columns
+            .iter()
+            .filter(|column| column.name().starts_with("mailing_"))
+            .filter_map(|column| column.str().ok())
+            .collect();
+        let role = |row: usize| {
+            self.settings
+                .mailing_role
+                .as_deref()
+                .filter(|_| parts.iter().any(|part| part.get(row).is_some()))
+        };
         strings("mailing_role", (0..self.height).map(role))
     }
 
-    /// The registered agent. The street is published only of organisations that are named as such: registries also list persons as organisations.
+    /// The registered agent. The street is published only of organisations that are named as such:
+    /// registries also list persons as organisations.
     fn agent(&mut self) -> Result<Vec<Column>> {
         let agents = PartyColumns::new(&self.texts, "agent");
-        let mut found: Vec<_> = (0..self.height).map(|row| agents.party(self.settings, row, None)).collect();
+        let mut found: Vec<_> = (0..self.height)
+            .map(|row| agents.party(self.settings, row, None))
+            .collect();
         for (row, agent) in found.iter_mut().enumerate() {
             if let Some(placeholder) = agent.take_if(|agent| agent.is_placeholder()) {
-                self.warnings.push((row, PLACEHOLDER, format!("agent_name is `{}`, which stands for nobody", placeholder.name)));
+                self.warnings.push((
+                    row,
+                    PLACEHOLDER,
+                    format!(
+                        "agent_name is `{}`, which stands for nobody",
+                        placeholder.name
+                    ),
+                ));
             }
         }
-        let is_organization: BooleanChunked =
-            found.iter().map(|agent| agent.as_ref().is_some_and(|agent| agent.kind == Some(ORGANIZATION) && has_designator(&agent.name))).collect();
+        let is_organization: BooleanChunked = found
+            .iter()
+            .map(|agent| {
+                agent.as_ref().is_some_and(|agent| {
+                    agent.kind == Some(ORGANIZATION) && has_designator(&agent.name)
+                })
+            })
+            .collect();
         let mut columns = vec![
-            strings("agent_name", found.iter().map(|agent| agent.as_ref().map(|agent| &*agent.name))),
-            strings("agent_type", found.iter().map(|agent| agent.as_ref().and_then(|agent| agent.kind))),
+            strings(
+                "agent_name",
+                found
+                    .iter()
+                    .map(|agent| agent.as_ref().map(|agent| &*agent.name)),
+            ),
+            strings(
+                "agent_type",
+                found
+                    .iter()
+                    .map(|agent| agent.as_ref().and_then(|agent| agent.kind)),
+            ),
         ];
         for column in self.texts.address("agent", "agent", &ADDRESS[..6]) {
             let is_street = column.name().starts_with("agent_line");
-            columns.push(if is_street { only_where(&column, &is_organization)? } else { column });
+            columns.push(if is_street {
+                only_where(&column, &is_organization)?
+            } else {
+                column
+            });
         }
         Ok(columns)
     }
 
     fn officers_complete(&self) -> Column {
         let flag = |row: usize| {
-            let stated = self.texts.cell("officers_flag", row).and_then(|flag| self.settings.officers_complete.get(flag)).copied();
+            let stated = self
+                .texts
+                .cell("officers_flag", row)
+                .and_then(|flag| self.settings.officers_complete.get(flag))
+                .copied();
             stated.or(self.settings.is_officers_complete)
         };
-        (0..self.height).map(flag).collect::<BooleanChunked>().with_name("officers_complete".into()).into_column()
+        (0..self.height)
+            .map(flag)
+            .collect::<BooleanChunked>()
+            .with_name("officers_complete".into())
+            .into_column()
     }
 
     /// Year and day of the last annual report among those the record holds.
     fn last_report(&mut self) -> [Column; 2] {
-        let reports: Vec<(String, String)> = REPORTS.map(|place| (format!("report_year_{place}"), format!("report_date_{place}"))).collect();
+        let reports: Vec<(String, String)> = REPORTS
+            .map(|place| {
+                (
+                    format!("report_year_{place}"),
+                    format!("report_date_{place}"),
+                )
+            })
+            .collect();
         let mut years: Vec<Option<i32>> = Vec::with_capacity(self.height);
         let mut days = Vec::with_capacity(self.height);
         for row in 0..self.height {
-            let year = |column: &str| self.texts.cell(column, row).and_then(|text| text.parse::<i32>().ok()).filter(|year| *year >= 1900);
-            let last = reports.iter().filter_map(|(year_column, day_column)| Some((year(year_column)?, day_column))).max_by_key(|(year, _)| *year);
+            let year = |column: &str| {
+                self.texts
+                    .cell(column, row)
+                    .and_then(|text| text.parse::<i32>().ok())
+                    .filter(|year| *year >= 1900)
+            };
+            let last = reports
+                .iter()
+                .filter_map(|(year_column, day_column)| Some((year(year_column)?, day_column)))
+                .max_by_key(|(year, _)| *year);
             years.push(last.map(|(year, _)| year));
             days.push(last.and_then(|(_, column)| self.day(column, row)));
         }
-        [Column::new("last_report_year".into(), years), strings("last_report_date", days.iter().map(|day| day.map(|day| day.to_string())))]
+        [
+            Column::new("last_report_year".into(), years),
+            strings(
+                "last_report_date",
+                days.iter().map(|day| day.map(|day| day.to_string())),
+            ),
+        ]
     }
 }
 
 /// Nulls the cells of the other rows.
 fn only_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
-    let cells = column.str()?.iter().zip(mask.iter()).map(|(cell, is_kept)| cell.filter(|_| is_kept == Some(true)));
-    Ok(cells.collect::<StringChunked>().with_name(column.name().clone()).into_column())
+    let cells = column
+        .str()?
+        .iter()
+        .zip(mask.iter())
+        .map(|(cell, is_kept)| cell.filter(|_| is_kept == Some(true)));
+    Ok(cells
+        .collect::<StringChunked>()
+        .with_name(column.name().clone())
+        .into_column())
 }
 
 #[cfg(test)]
@@ -388,7 +660,13 @@ entity_types = { DLLC = { value = "llc", is_foreign = false } }
 "#;
 
     fn words(pairs: &[(&str, &str)]) -> Words {
-        serde_json::from_value(pairs.iter().map(|(word, value)| (normalized_word(word), *value)).collect()).unwrap()
+        serde_json::from_value(
+            pairs
+                .iter()
+                .map(|(word, value)| (normalized_word(word), *value))
+                .collect(),
+        )
+        .unwrap()
     }
 
     fn texts(column: &Column) -> Vec<Option<&str>> {
@@ -408,21 +686,61 @@ entity_types = { DLLC = { value = "llc", is_foreign = false } }
             bucket: "0",
             texts: Texts(&frame),
             height: frame.height(),
-            status_words: &words(&[("Hold", "pending"), ("Dissolved - Term Expired", "dissolved")]),
+            status_words: &words(&[
+                ("Hold", "pending"),
+                ("Dissolved - Term Expired", "dissolved"),
+            ]),
             type_words: &words(&[("foreign limited liability company", "llc"), ("n a", "")]),
             rejects: Rejects::new(frame.height()),
             warnings: Vec::new(),
             unknown_values: vec![Vec::new(); frame.height()],
         };
         let [status, _, basis] = reader.statuses();
-        assert_eq!(texts(&status), ["good_standing", "suspended", "dissolved", "unknown", "unknown"].map(Some));
-        assert_eq!(texts(&basis), ["source", "source", "shared_vocabulary", "source", "source"].map(Some));
+        assert_eq!(
+            texts(&status),
+            [
+                "good_standing",
+                "suspended",
+                "dissolved",
+                "unknown",
+                "unknown"
+            ]
+            .map(Some)
+        );
+        assert_eq!(
+            texts(&basis),
+            ["source", "source", "shared_vocabulary", "source", "source"].map(Some)
+        );
         let [entity_type, _, basis, ..] = reader.types();
-        assert_eq!(texts(&entity_type), ["llc", "llc", "unknown", "unknown", "unknown"].map(Some));
-        assert_eq!(texts(&basis), [Some("declared"), Some("shared_vocabulary"), None, None, None]);
-        let unknown: Vec<String> = reader.unknown_values.iter().map(|values| values.join(" ")).collect();
+        assert_eq!(
+            texts(&entity_type),
+            ["llc", "llc", "unknown", "unknown", "unknown"].map(Some)
+        );
+        assert_eq!(
+            texts(&basis),
+            [
+                Some("declared"),
+                Some("shared_vocabulary"),
+                None,
+                None,
+                None
+            ]
+        );
+        let unknown: Vec<String> = reader
+            .unknown_values
+            .iter()
+            .map(|values| values.join(" "))
+            .collect();
         assert_eq!(unknown, ["", "", "", "status=Zzz entity_type=Zzz", ""]);
-        assert_eq!(reader.warnings.iter().filter(|(row, ..)| *row == 3).map(|(_, code, _)| *code).collect::<Vec<_>>(), ["unmapped_status", "unmapped_type"]);
+        assert_eq!(
+            reader
+                .warnings
+                .iter()
+                .filter(|(row, ..)| *row == 3)
+                .map(|(_, code, _)| *code)
+                .collect::<Vec<_>>(),
+            ["unmapped_status", "unmapped_type"]
+        );
     }
 
     #[test]
@@ -443,6 +761,14 @@ entity_types = { DLLC = { value = "llc", is_foreign = false } }
         };
         let columns = reader.agent().unwrap();
         assert_eq!(texts(&columns[0]), [None, Some("FAKE AGENTS INC"), None]);
-        assert_eq!(reader.warnings, [(0, PLACEHOLDER, "agent_name is `** REGISTERED AGENT RESIGNED **`, which stands for nobody".to_owned())]);
+        assert_eq!(
+            reader.warnings,
+            [(
+                0,
+                PLACEHOLDER,
+                "agent_name is `** REGISTERED AGENT RESIGNED **`, which stands for nobody"
+                    .to_owned()
+            )]
+        );
     }
 }

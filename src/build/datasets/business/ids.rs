@@ -9,6 +9,12 @@ pub(super) fn record_id(entity_id: Option<&str>) -> String {
 
 /// State and number, with characters only that a path may hold.
 pub(super) fn entity_id(state: &str, number: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c.to_ascii_uppercase() } else { '-' };
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+            c.to_ascii_uppercase()
+        } else {
+            '-'
+        }
+    };
     format!("{state}-{}", number.chars().map(safe).collect::<String>())
 }

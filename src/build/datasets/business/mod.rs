@@ -1,5 +1,6 @@
-//! Turns a state's registry of businesses into one row per entity and one per officer. One builder for all states: what differs stands in their declarations. Never returns
-//! federal tax numbers, e-mail addresses or the streets of persons.
+//! Turns a state's registry of businesses into one row per entity and one per officer. One builder
+//! for all states: what differs stands in their declarations. Never returns federal tax numbers,
+//! e-mail addresses or the streets of persons.
 
 mod columns;
 mod entities;
@@ -24,19 +25,56 @@ use settings::Settings;
 const ENTITY: &str = "business.entity";
 const OFFICER: &str = "business.officer";
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 5,
+    build: Build::Whole(build),
+    check,
+    vocabulary: Some(&VOCABULARY),
+};
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |_| Ok(columns::known()),
     words: &[
-        Words { setting: "implied_status", dataset_id: ENTITY, column: "status" },
-        Words { setting: "statuses", dataset_id: ENTITY, column: "status" },
-        Words { setting: "entity_types", dataset_id: ENTITY, column: "entity_type" },
-        Words { setting: "mailing_role", dataset_id: ENTITY, column: "mailing_role" },
-        Words { setting: "titles", dataset_id: OFFICER, column: "title" },
-        Words { setting: "officer_title", dataset_id: OFFICER, column: "title" },
-        Words { setting: "officer_type", dataset_id: OFFICER, column: "type" },
-        Words { setting: "party_types", dataset_id: OFFICER, column: "type" },
+        Words {
+            setting: "implied_status",
+            dataset_id: ENTITY,
+            column: "status",
+        },
+        Words {
+            setting: "statuses",
+            dataset_id: ENTITY,
+            column: "status",
+        },
+        Words {
+            setting: "entity_types",
+            dataset_id: ENTITY,
+            column: "entity_type",
+        },
+        Words {
+            setting: "mailing_role",
+            dataset_id: ENTITY,
+            column: "mailing_role",
+        },
+        Words {
+            setting: "titles",
+            dataset_id: OFFICER,
+            column: "title",
+        },
+        Words {
+            setting: "officer_title",
+            dataset_id: OFFICER,
+            column: "title",
+        },
+        Words {
+            setting: "officer_type",
+            dataset_id: OFFICER,
+            column: "type",
+        },
+        Words {
+            setting: "party_types",
+            dataset_id: OFFICER,
+            column: "type",
+        },
     ],
     same_names: None,
 };
@@ -50,9 +88,25 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let rows = rows::read(context, &settings)?;
     let entities = entities::table(context, &settings, &rows)?;
     let officers = officers::table(context, &settings, &rows, &entities.ids)?;
-    let partition: BTreeMap<String, String> = [("state".to_owned(), settings.state.clone()), ("bucket".to_owned(), context.bucket().to_owned())].into();
-    let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: partition.clone(), frame, issues };
-    let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) =
-        rows.issues.into_iter().chain(entities.issues).chain(officers.issues).partition(|issue| issue.dataset_id == ENTITY);
-    Ok(vec![table(ENTITY, entities.frame, of_entities), table(OFFICER, officers.frame, of_officers)])
+    let partition: BTreeMap<String, String> = [
+        ("state".to_owned(), settings.state.clone()),
+        ("bucket".to_owned(), context.bucket().to_owned()),
+    ]
+    .into();
+    let table = |dataset_id: &str, frame, issues| Table {
+        dataset_id: dataset_id.to_owned(),
+        partition: partition.clone(),
+        frame,
+        issues,
+    };
+    let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) = rows
+        .issues
+        .into_iter()
+        .chain(entities.issues)
+        .chain(officers.issues)
+        .partition(|issue| issue.dataset_id == ENTITY);
+    Ok(vec![
+        table(ENTITY, entities.frame, of_entities),
+        table(OFFICER, officers.frame, of_officers),
+    ])
 }

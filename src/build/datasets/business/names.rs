@@ -1,5 +1,5 @@
-//! Who a row names: the name as people write it, and whether it is a person's or an organisation's. Where neither the registry nor the name
-//! says so, the type stays null.
+//! Who a row names: the name as people write it, and whether it is a person's or an organisation's.
+//! Where neither the registry nor the name says so, the type stays null.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,9 @@ pub(super) const PERSON: &str = "person";
 pub(super) const ORGANIZATION: &str = "organization";
 
 /// Designators that are no surnames: a name that ends in one is not a person's.
-const CERTAIN_DESIGNATORS: &[&str] = &["INC", "CORP", "LLC", "PLLC", "PC", "LTD", "LP", "LLP", "LLLP"];
+const CERTAIN_DESIGNATORS: &[&str] = &[
+    "INC", "CORP", "LLC", "PLLC", "PC", "LTD", "LP", "LLP", "LLLP",
+];
 
 const WORDS_OF_ORGANIZATIONS: &[&str] = &[
     "AGENTS",
@@ -35,13 +37,18 @@ const WORDS_OF_ORGANIZATIONS: &[&str] = &[
     "UNIVERSITY",
 ];
 
-/// What registries write behind the given names of a person, in a column it shares with the middle initial.
-const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "ESQ", "ESQUIRE", "MD", "DR", "MR", "MRS", "MS", "PHD", "CPA", "SRA", "ING"];
+/// What registries write behind the given names of a person, in a column it shares with the middle
+/// initial.
+const SUFFIXES: &[&str] = &[
+    "JR", "SR", "II", "III", "IV", "ESQ", "ESQUIRE", "MD", "DR", "MR", "MRS", "MS", "PHD", "CPA",
+    "SRA", "ING",
+];
 
 /// A person or an organisation as named in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Party<'f> {
-    /// Persons in the order people write their names in: given names, last name, suffix. Letters as published.
+    /// Persons in the order people write their names in: given names, last name, suffix. Letters as
+    /// published.
     pub name: Cow<'f, str>,
     /// Null where the registry does not say it and the name does not show it.
     pub kind: Option<&'static str>,
@@ -84,24 +91,52 @@ impl<'f> PartyColumns<'f> {
         is_certain_organization(name).then_some(name)
     }
 
-    /// The party of a row; none when none is named. `default` is the type of parties whose row does not say it.
-    pub fn party(&self, settings: &Settings, row: usize, default: Option<&str>) -> Option<Party<'f>> {
+    /// The party of a row; none when none is named. `default` is the type of parties whose row does
+    /// not say it.
+    pub fn party(
+        &self,
+        settings: &Settings,
+        row: usize,
+        default: Option<&str>,
+    ) -> Option<Party<'f>> {
         let cell = |column: Option<&'f StringChunked>| column.and_then(|column| column.get(row));
-        let declared = cell(self.kind).and_then(|code| settings.party_types.get(code)).map(String::as_str);
-        let organization = || self.organizations.iter().find_map(|column| cell(*column)).map(Cow::Borrowed);
+        let declared = cell(self.kind)
+            .and_then(|code| settings.party_types.get(code))
+            .map(String::as_str);
+        let organization = || {
+            self.organizations
+                .iter()
+                .find_map(|column| cell(*column))
+                .map(Cow::Borrowed)
+        };
         let name = || cell(self.name).map(Cow::Borrowed);
         if declared == Some(ORGANIZATION) {
-            return Some(Party { name: organization().or_else(name)?, kind: Some(ORGANIZATION) });
+            return Some(Party {
+                name: organization().or_else(name)?,
+                kind: Some(ORGANIZATION),
+            });
         }
         // Where a type is always published, a party without one may be either.
         let is_unsaid = self.kind.is_some() && declared.is_none();
-        if let Some(name) = full_name(self.parts.map(cell), cell(self.rest)).filter(|_| !is_unsaid) {
-            return Some(Party { name: Cow::Owned(name), kind: Some(PERSON) });
+        if let Some(name) = full_name(self.parts.map(cell), cell(self.rest)).filter(|_| !is_unsaid)
+        {
+            return Some(Party {
+                name: Cow::Owned(name),
+                kind: Some(PERSON),
+            });
         }
         if let Some(name) = organization() {
-            return Some(Party { name, kind: Some(ORGANIZATION) });
+            return Some(Party {
+                name,
+                kind: Some(ORGANIZATION),
+            });
         }
-        let name = Cow::Owned(cell(self.name)?.split_whitespace().collect::<Vec<_>>().join(" "));
+        let name = Cow::Owned(
+            cell(self.name)?
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
         let kind = match declared.or(default) {
             Some(PERSON) => Some(PERSON),
             _ => is_certain_organization(&name).then_some(ORGANIZATION),
@@ -110,32 +145,57 @@ impl<'f> PartyColumns<'f> {
     }
 }
 
-/// Whether a name ends as those of organisations do, or has a word that only these have (`C T CORPORATION SYSTEM`).
+/// Whether a name ends as those of organisations do, or has a word that only these have (`C T
+/// CORPORATION SYSTEM`).
 pub(super) fn has_designator(name: &str) -> bool {
     let name = canonical::name::organization(name);
-    name.designator.is_some() || name.core.split(' ').any(|word| WORDS_OF_ORGANIZATIONS.contains(&word))
+    name.designator.is_some()
+        || name
+            .core
+            .split(' ')
+            .any(|word| WORDS_OF_ORGANIZATIONS.contains(&word))
 }
 
 fn is_certain_organization(name: &str) -> bool {
-    canonical::name::organization(name).designator.is_some_and(|designator| CERTAIN_DESIGNATORS.contains(&designator))
+    canonical::name::organization(name)
+        .designator
+        .is_some_and(|designator| CERTAIN_DESIGNATORS.contains(&designator))
 }
 
-/// Given names, last name and suffix; none without any. `rest` is a column of middle initial and suffix together.
-fn full_name([first, middle, last, suffix]: [Option<&str>; 4], rest: Option<&str>) -> Option<String> {
+/// Given names, last name and suffix; none without any. `rest` is a column of middle initial and
+/// suffix together.
+fn full_name(
+    [first, middle, last, suffix]: [Option<&str>; 4],
+    rest: Option<&str>,
+) -> Option<String> {
     let (initial, title) = rest.map_or(("", ""), split_rest);
-    let given = [first.unwrap_or_default(), middle.unwrap_or_default(), initial];
-    let parts = given.into_iter().chain([last.unwrap_or_default(), suffix.unwrap_or_default(), title.trim_end_matches(',')]);
+    let given = [
+        first.unwrap_or_default(),
+        middle.unwrap_or_default(),
+        initial,
+    ];
+    let parts = given.into_iter().chain([
+        last.unwrap_or_default(),
+        suffix.unwrap_or_default(),
+        title.trim_end_matches(','),
+    ]);
     let words: Vec<&str> = parts.flat_map(str::split_whitespace).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// Splits `NJR.` into `N` and `JR.`; `JR` is a suffix without an initial.
 fn split_rest(rest: &str) -> (&str, &str) {
-    let letters: String = rest.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
+    let letters: String = rest
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect::<String>()
+        .to_ascii_uppercase();
     if SUFFIXES.contains(&letters.as_str()) {
         return ("", rest);
     }
-    rest.char_indices().nth(1).map_or((rest, ""), |(second, _)| rest.split_at(second))
+    rest.char_indices()
+        .nth(1)
+        .map_or((rest, ""), |(second, _)| rest.split_at(second))
 }
 
 #[cfg(test)]
@@ -144,9 +204,14 @@ mod tests {
 
     #[test]
     fn a_column_of_initial_and_suffix_is_split() {
-        for (rest, expected) in
-            [("A", ("A", "")), ("NJR.", ("N", "JR.")), ("JR", ("", "JR")), ("III", ("", "III")), ("JIII", ("J", "III")), ("MS.", ("", "MS."))]
-        {
+        for (rest, expected) in [
+            ("A", ("A", "")),
+            ("NJR.", ("N", "JR.")),
+            ("JR", ("", "JR")),
+            ("III", ("", "III")),
+            ("JIII", ("J", "III")),
+            ("MS.", ("", "MS.")),
+        ] {
             assert_eq!(split_rest(rest), expected, "{rest}");
         }
     }
@@ -154,9 +219,18 @@ mod tests {
     #[test]
     fn persons_are_named_as_people_write_them() {
         let name = |parts, rest| full_name(parts, rest);
-        assert_eq!(name([Some("ULLAND"), None, Some("FICTO"), None], None).as_deref(), Some("ULLAND FICTO"));
-        assert_eq!(name([Some("HUGO"), None, Some("MOCKY"), None], Some("LSR.,")).as_deref(), Some("HUGO L MOCKY SR."));
-        assert_eq!(name([None, None, Some("MCINTOSH"), None], None).as_deref(), Some("MCINTOSH"));
+        assert_eq!(
+            name([Some("ULLAND"), None, Some("FICTO"), None], None).as_deref(),
+            Some("ULLAND FICTO")
+        );
+        assert_eq!(
+            name([Some("HUGO"), None, Some("MOCKY"), None], Some("LSR.,")).as_deref(),
+            Some("HUGO L MOCKY SR.")
+        );
+        assert_eq!(
+            name([None, None, Some("MCINTOSH"), None], None).as_deref(),
+            Some("MCINTOSH")
+        );
         assert_eq!(name([None, None, None, None], None), None);
     }
 }

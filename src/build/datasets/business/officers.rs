@@ -1,5 +1,5 @@
-//! The rows of `business.officer`, from columns of the entity's row or from rows of their own. An officer that is listed twice in the same
-//! words is one.
+//! The rows of `business.officer`, from columns of the entity's row or from rows of their own. An
+//! officer that is listed twice in the same words is one.
 
 use std::collections::HashSet;
 
@@ -26,41 +26,96 @@ pub(super) struct Officers {
     pub issues: Vec<Issue>,
 }
 
-/// Builds the table of officers. `ids` are the entities' by row of [`Rows::entities`]; officers of one that is set aside are left out.
-pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows, ids: &[Option<String>]) -> Result<Officers> {
+/// Builds the table of officers. `ids` are the entities' by row of [`Rows::entities`]; officers of
+/// one that is set aside are left out.
+pub(super) fn table(
+    context: &Context<'_>,
+    settings: &Settings,
+    rows: &Rows,
+    ids: &[Option<String>],
+) -> Result<Officers> {
     let bucket = context.bucket();
-    let mut list = List { settings, words: context.words(OFFICER, "title"), entries: Vec::new(), issues: Vec::new() };
+    let mut list = List {
+        settings,
+        words: context.words(OFFICER, "title"),
+        entries: Vec::new(),
+        issues: Vec::new(),
+    };
     if rows.parties_of.is_empty() {
         list.add_blocks(&rows.entities, ids);
     } else {
         list.add_rows(rows, ids)?;
     }
-    let List { entries, issues, .. } = list;
+    let List {
+        entries, issues, ..
+    } = list;
     let height = entries.len();
     let of_entities = pointers(&rows.entities, POINTERS)?;
-    let numbers: Vec<Vec<u64>> = entries.iter().map(|entry| entry.pointers(of_entities[entry.entity].as_deref().unwrap_or_default())).collect();
+    let numbers: Vec<Vec<u64>> = entries
+        .iter()
+        .map(|entry| entry.pointers(of_entities[entry.entity].as_deref().unwrap_or_default()))
+        .collect();
     let id = |entry: &Entry<'_>| ids[entry.entity].as_deref().unwrap_or_default();
     let columns = vec![
-        strings("record_id", entries.iter().map(|entry| Some(record_id(id(entry), entry.seq)))),
+        strings(
+            "record_id",
+            entries
+                .iter()
+                .map(|entry| Some(record_id(id(entry), entry.seq))),
+        ),
         constant("state", &settings.state, height),
         constant("bucket", bucket, height),
         strings("entity_id", entries.iter().map(|entry| Some(id(entry)))),
-        Column::new("seq".into(), entries.iter().map(|entry| entry.seq).collect::<Vec<i32>>()),
-        strings("name", entries.iter().map(|entry| Some(&*entry.officer.name))),
+        Column::new(
+            "seq".into(),
+            entries.iter().map(|entry| entry.seq).collect::<Vec<i32>>(),
+        ),
+        strings(
+            "name",
+            entries.iter().map(|entry| Some(&*entry.officer.name)),
+        ),
         strings("type", entries.iter().map(|entry| entry.officer.kind)),
-        strings("title", entries.iter().map(|entry| Some(entry.officer.title))),
-        strings("title_raw", entries.iter().map(|entry| entry.officer.title_raw)),
-        strings("line1", entries.iter().map(|entry| entry.officer.line1.as_deref())),
+        strings(
+            "title",
+            entries.iter().map(|entry| Some(entry.officer.title)),
+        ),
+        strings(
+            "title_raw",
+            entries.iter().map(|entry| entry.officer.title_raw),
+        ),
+        strings(
+            "line1",
+            entries.iter().map(|entry| entry.officer.line1.as_deref()),
+        ),
         strings("city", entries.iter().map(|entry| entry.officer.city)),
-        strings("officer_state", entries.iter().map(|entry| entry.officer.state.map(state))),
-        strings("zip", entries.iter().map(|entry| entry.officer.zip.map(|text| zip(text).0))),
+        strings(
+            "officer_state",
+            entries.iter().map(|entry| entry.officer.state.map(state)),
+        ),
+        strings(
+            "zip",
+            entries
+                .iter()
+                .map(|entry| entry.officer.zip.map(|text| zip(text).0)),
+        ),
         strings(
             "unknown_values",
-            entries.iter().map(|entry| Some(entry.officer.unknown_title().map(|title| unknown_value("title", title)).unwrap_or_default())),
+            entries.iter().map(|entry| {
+                Some(
+                    entry
+                        .officer
+                        .unknown_title()
+                        .map(|title| unknown_value("title", title))
+                        .unwrap_or_default(),
+                )
+            }),
         ),
         pointer_column(numbers.iter().map(Vec::as_slice)),
     ];
-    Ok(Officers { frame: DataFrame::new(height, columns)?, issues })
+    Ok(Officers {
+        frame: DataFrame::new(height, columns)?,
+        issues,
+    })
 }
 
 fn record_id(entity_id: &str, seq: i32) -> String {
@@ -100,7 +155,10 @@ struct Entry<'f> {
 impl Entry<'_> {
     /// Its own row first, then the others of its entity, which decide its place among them.
     fn pointers(&self, entity: &[u64]) -> Vec<u64> {
-        let others = entity.chunks_exact(4).filter(|pointer| *pointer != self.own.as_slice()).flatten();
+        let others = entity
+            .chunks_exact(4)
+            .filter(|pointer| *pointer != self.own.as_slice())
+            .flatten();
         self.own.iter().chain(others).copied().collect()
     }
 }
@@ -142,11 +200,21 @@ impl<'f> List<'f> {
         let texts = Texts(entities);
         let blocks: Vec<Columns<'f>> = (1..)
             .map(|place| format!("officer_{place}"))
-            .take_while(|prefix| ["name", "last"].iter().any(|part| texts.column(&format!("{prefix}_{part}")).is_some()))
+            .take_while(|prefix| {
+                ["name", "last"]
+                    .iter()
+                    .any(|part| texts.column(&format!("{prefix}_{part}")).is_some())
+            })
             .map(|prefix| Columns::new(&texts, &prefix))
             .collect();
         for (entity, id) in ids.iter().enumerate() {
-            let officers = blocks.iter().filter_map(|columns| self.officer(columns, entity).map(|officer| (officer, Vec::new()))).collect();
+            let officers = blocks
+                .iter()
+                .filter_map(|columns| {
+                    self.officer(columns, entity)
+                        .map(|officer| (officer, Vec::new()))
+                })
+                .collect();
             self.add(entity, id.as_deref(), officers);
         }
     }
@@ -156,10 +224,21 @@ impl<'f> List<'f> {
         let columns = Columns::new(&Texts(&rows.parties), "party");
         let own = pointers(&rows.parties, POINTERS)?;
         for (entity, parties) in rows.parties_of.iter().enumerate() {
-            let has_other_role =
-                |row: usize| columns.title.and_then(|titles| titles.get(row)).is_some_and(|title| self.settings.party_roles.get(title).is_some());
+            let has_other_role = |row: usize| {
+                columns
+                    .title
+                    .and_then(|titles| titles.get(row))
+                    .is_some_and(|title| self.settings.party_roles.get(title).is_some())
+            };
             let rows = parties.iter().filter(|row| !has_other_role(**row));
-            let officers = rows.filter_map(|row| Some((self.officer(&columns, *row)?, own[*row].clone().unwrap_or_default()))).collect();
+            let officers = rows
+                .filter_map(|row| {
+                    Some((
+                        self.officer(&columns, *row)?,
+                        own[*row].clone().unwrap_or_default(),
+                    ))
+                })
+                .collect();
             self.add(entity, ids[entity].as_deref(), officers);
         }
         Ok(())
@@ -174,24 +253,53 @@ impl<'f> List<'f> {
                 continue;
             }
             if placeholders::is_placeholder(Holds::Name, &officer.name) {
-                let detail = format!("an officer's name is `{}`, which stands for nobody", officer.name);
-                self.issues.push(finding(PLACEHOLDER, Severity::Warning, ENTITY, &ids::record_id(Some(id)), detail));
+                let detail = format!(
+                    "an officer's name is `{}`, which stands for nobody",
+                    officer.name
+                );
+                self.issues.push(finding(
+                    PLACEHOLDER,
+                    Severity::Warning,
+                    ENTITY,
+                    &ids::record_id(Some(id)),
+                    detail,
+                ));
                 continue;
             }
             seq += 1;
             if let Some(raw) = officer.unknown_title() {
-                self.issues.push(finding("unmapped_title", Severity::Warning, OFFICER, &record_id(id, seq), format!("title `{raw}` is not in the table")));
+                self.issues.push(finding(
+                    "unmapped_title",
+                    Severity::Warning,
+                    OFFICER,
+                    &record_id(id, seq),
+                    format!("title `{raw}` is not in the table"),
+                ));
             }
-            self.entries.push(Entry { entity, seq, officer, own });
+            self.entries.push(Entry {
+                entity,
+                seq,
+                officer,
+                own,
+            });
         }
     }
 
     fn officer(&self, columns: &Columns<'f>, row: usize) -> Option<Officer<'f>> {
         let cell = |column: Option<&'f StringChunked>| column.and_then(|column| column.get(row));
-        let party = columns.party.party(self.settings, row, self.settings.officer_type.as_deref())?;
+        let party =
+            columns
+                .party
+                .party(self.settings, row, self.settings.officer_type.as_deref())?;
         let title_raw = cell(columns.title);
-        let title = title_raw.map_or(self.settings.officer_title.as_deref(), |raw| self.title(raw).or_else(|| self.words.get(raw)));
-        let lines: Vec<&str> = columns.lines.iter().filter_map(|line| cell(*line)).collect();
+        let title = title_raw.map_or(self.settings.officer_title.as_deref(), |raw| {
+            self.title(raw).or_else(|| self.words.get(raw))
+        });
+        let lines: Vec<&str> = columns
+            .lines
+            .iter()
+            .filter_map(|line| cell(*line))
+            .collect();
         let is_named_so = party.kind == Some(ORGANIZATION) && has_designator(&party.name);
         Some(Officer {
             name: party.name.into_owned(),
@@ -206,10 +314,15 @@ impl<'f> List<'f> {
         })
     }
 
-    /// Looks a title up: as written, without punctuation, and taken apart into codes (`VPD`, `P/D`), of which the highest counts.
+    /// Looks a title up: as written, without punctuation, and taken apart into codes (`VPD`,
+    /// `P/D`), of which the highest counts.
     fn title(&self, raw: &str) -> Option<&'f str> {
         let titles = &self.settings.titles;
-        let letters: String = raw.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_uppercase).collect();
+        let letters: String = raw
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_uppercase)
+            .collect();
         if let Some(title) = titles.get(raw).or_else(|| titles.get(&letters)) {
             return Some(title);
         }
@@ -217,7 +330,11 @@ impl<'f> List<'f> {
         let mut rest = letters.as_str();
         let mut highest = usize::MAX;
         while !rest.is_empty() {
-            let (rank, code) = codes.iter().enumerate().filter(|(_, code)| rest.starts_with(code.as_str())).max_by_key(|(_, code)| code.len())?;
+            let (rank, code) = codes
+                .iter()
+                .enumerate()
+                .filter(|(_, code)| rest.starts_with(code.as_str()))
+                .max_by_key(|(_, code)| code.len())?;
             highest = highest.min(rank);
             rest = &rest[code.len()..];
         }
@@ -237,22 +354,68 @@ mod tests {
             "state = \"CO\"\nsource_id = \"s\"\nentities = []\ndate_formats = []\ntitle_codes = [\"P\"]\ntitles = { P = \"president\", Agent = \"manager\" }",
         )
         .unwrap();
-        let words = [("Agent", "other"), ("Organizers", "other")].map(|(word, value)| (normalized_word(word), value));
+        let words = [("Agent", "other"), ("Organizers", "other")]
+            .map(|(word, value)| (normalized_word(word), value));
         let words: Words = serde_json::from_value(words.into_iter().collect()).unwrap();
         let titles = ["P", "AGENT", "organizer", "Zzz"];
         let mut columns: Vec<Column> = Vec::new();
         for (place, title) in (1..).zip(titles) {
-            columns.push(Column::new(format!("officer_{place}_name").into(), [format!("OFFICER {place}")]));
-            columns.push(Column::new(format!("officer_{place}_title").into(), [title]));
+            columns.push(Column::new(
+                format!("officer_{place}_name").into(),
+                [format!("OFFICER {place}")],
+            ));
+            columns.push(Column::new(
+                format!("officer_{place}_title").into(),
+                [title],
+            ));
         }
         columns.push(Column::new("officer_5_name".into(), ["VACANT"]));
         let frame = DataFrame::new(1, columns).unwrap();
-        let mut list = List { settings: &settings, words: &words, entries: Vec::new(), issues: Vec::new() };
+        let mut list = List {
+            settings: &settings,
+            words: &words,
+            entries: Vec::new(),
+            issues: Vec::new(),
+        };
         list.add_blocks(&frame, &[Some("CO-1".to_owned())]);
-        let found: Vec<_> =
-            list.entries.iter().map(|entry| (entry.officer.title, entry.officer.unknown_title().map(|title| unknown_value("title", title)))).collect();
-        assert_eq!(found, [("president", None), ("manager", None), ("other", None), ("unknown", Some("title=Zzz".to_owned()))]);
-        let issues: Vec<_> = list.issues.iter().map(|issue| (issue.code.as_str(), issue.record.as_deref().unwrap_or_default())).collect();
-        assert_eq!(issues, [("unmapped_title", "business.officer:CO-1:4"), (PLACEHOLDER, "business.entity:CO-1")]);
+        let found: Vec<_> = list
+            .entries
+            .iter()
+            .map(|entry| {
+                (
+                    entry.officer.title,
+                    entry
+                        .officer
+                        .unknown_title()
+                        .map(|title| unknown_value("title", title)),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("president", None),
+                ("manager", None),
+                ("other", None),
+                ("unknown", Some("title=Zzz".to_owned()))
+            ]
+        );
+        let issues: Vec<_> = list
+            .issues
+            .iter()
+            .map(|issue| {
+                (
+                    issue.code.as_str(),
+                    issue.record.as_deref().unwrap_or_default(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            issues,
+            [
+                ("unmapped_title", "business.officer:CO-1:4"),
+                (PLACEHOLDER, "business.entity:CO-1")
+            ]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Reads a registry's files and brings the rows of an entity together; of an entity in several files, the newest counts. E-mail addresses
-//! are taken out, and rows that contradict each other are set aside.
+//! Reads a registry's files and brings the rows of an entity together; of an entity in several
+//! files, the newest counts. E-mail addresses are taken out, and rows that contradict each other
+//! are set aside.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +21,8 @@ use pubdata_core::provenance::POINTERS;
 pub(super) struct Rows {
     /// One row per entity: its own columns, and pointers to all it was made from.
     pub entities: DataFrame,
-    /// The rows that name a party, where parties have rows of their own: their columns, with pointers to themselves.
+    /// The rows that name a party, where parties have rows of their own: their columns, with
+    /// pointers to themselves.
     pub parties: DataFrame,
     /// Rows of `parties`, by row of `entities`.
     pub parties_of: Vec<Vec<usize>>,
@@ -51,32 +53,77 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
         }
         None => (frame, DataFrame::empty(), Vec::new()),
     };
-    Ok(Rows { entities, parties, parties_of, issues })
+    Ok(Rows {
+        entities,
+        parties,
+        parties_of,
+        issues,
+    })
 }
 
 /// Decodes a source.
-fn frames_of(context: &Context<'_>, source_id: &str, dataset_id: &str, issues: &mut Vec<Issue>) -> Result<Vec<SourceFrame>> {
+fn frames_of(
+    context: &Context<'_>,
+    source_id: &str,
+    dataset_id: &str,
+    issues: &mut Vec<Issue>,
+) -> Result<Vec<SourceFrame>> {
     let frames = context.read(source_id)?;
-    issues.extend(frames.iter().flat_map(|frame| frame.issues_without_text(dataset_id)));
+    issues.extend(
+        frames
+            .iter()
+            .flat_map(|frame| frame.issues_without_text(dataset_id)),
+    );
     Ok(frames)
 }
 
 /// Nulls lines of addresses that hold an e-mail address.
-fn withhold_emails(context: &Context<'_>, settings: &Settings, frame: &mut DataFrame, issues: &mut Vec<Issue>) -> Result<()> {
-    let names: Vec<String> = frame.get_column_names().iter().filter(|name| name.contains("_line")).map(ToString::to_string).collect();
+fn withhold_emails(
+    context: &Context<'_>,
+    settings: &Settings,
+    frame: &mut DataFrame,
+    issues: &mut Vec<Issue>,
+) -> Result<()> {
+    let names: Vec<String> = frame
+        .get_column_names()
+        .iter()
+        .filter(|name| name.contains("_line"))
+        .map(ToString::to_string)
+        .collect();
     for name in names {
         let cells = frame.column(&name)?.str()?;
-        let found: Vec<usize> = cells.iter().enumerate().filter(|(_, cell)| cell.is_some_and(email::is_in)).map(|(row, _)| row).collect();
+        let found: Vec<usize> = cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| cell.is_some_and(email::is_in))
+            .map(|(row, _)| row)
+            .collect();
         if found.is_empty() {
             continue;
         }
-        let kept: StringChunked = cells.iter().map(|cell| cell.filter(|cell| !email::is_in(cell))).collect();
-        let numbers = frame.column("entity_number").ok().and_then(|numbers| numbers.str().ok());
+        let kept: StringChunked = cells
+            .iter()
+            .map(|cell| cell.filter(|cell| !email::is_in(cell)))
+            .collect();
+        let numbers = frame
+            .column("entity_number")
+            .ok()
+            .and_then(|numbers| numbers.str().ok());
         for row in found {
-            let entity_id = numbers.and_then(|numbers| numbers.get(row)).map(|number| entity_id(&settings.state, number));
+            let entity_id = numbers
+                .and_then(|numbers| numbers.get(row))
+                .map(|number| entity_id(&settings.state, number));
             let detail = format!("{name} holds an e-mail address, which is not published");
-            let mut issue = finding("email_withheld", Severity::Warning, ENTITY, &record_id(entity_id.as_deref()), detail);
-            issue.pointer = pointers(&frame.slice(row as i64, 1), POINTERS)?[0].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+            let mut issue = finding(
+                "email_withheld",
+                Severity::Warning,
+                ENTITY,
+                &record_id(entity_id.as_deref()),
+                detail,
+            );
+            issue.pointer = pointers(&frame.slice(row as i64, 1), POINTERS)?[0]
+                .as_deref()
+                .and_then(|numbers| context.resolve(numbers).into_iter().next());
             issues.push(issue);
         }
         frame.with_column(kept.with_name(name.as_str().into()).into_column())?;
@@ -87,13 +134,29 @@ fn withhold_emails(context: &Context<'_>, settings: &Settings, frame: &mut DataF
 /// How new a file is: its own day, then the place of its source in the declaration.
 type Age = (String, usize);
 
-/// The rows of the last file that has their entity's number. A file's day stands in its address; that of an archive is the day its member was put in: a daily file that is
-/// older than the quarterly one is part of it.
-fn newest(context: &Context<'_>, settings: &Settings, sources: Vec<Vec<SourceFrame>>) -> Result<DataFrame> {
+/// The rows of the last file that has their entity's number. A file's day stands in its address;
+/// that of an archive is the day its member was put in: a daily file that is older than the
+/// quarterly one is part of it.
+fn newest(
+    context: &Context<'_>,
+    settings: &Settings,
+    sources: Vec<Vec<SourceFrame>>,
+) -> Result<DataFrame> {
     let mut files: Vec<(Age, DataFrame)> = Vec::new();
     for (place, source) in sources.into_iter().enumerate() {
-        let day = |file: &SourceFrame| settings.day_variable.as_ref().and_then(|name| file.keys.get(name)).cloned().or_else(|| file.member_date.clone());
-        files.extend(source.into_iter().map(|file| ((day(&file).unwrap_or_default(), place), file.frame)));
+        let day = |file: &SourceFrame| {
+            settings
+                .day_variable
+                .as_ref()
+                .and_then(|name| file.keys.get(name))
+                .cloned()
+                .or_else(|| file.member_date.clone())
+        };
+        files.extend(
+            source
+                .into_iter()
+                .map(|file| ((day(&file).unwrap_or_default(), place), file.frame)),
+        );
     }
     if files.iter().all(|(age, _)| *age == files[0].0) {
         return stacked(files.into_iter().map(|(_, frame)| frame).collect());
@@ -108,7 +171,10 @@ fn newest(context: &Context<'_>, settings: &Settings, sources: Vec<Vec<SourceFra
     let mut kept = Vec::with_capacity(files.len());
     for (age, frame) in &files {
         let numbers = frame.column("entity_number")?.str()?;
-        let is_newest: BooleanChunked = numbers.iter().map(|number| number.is_none_or(|number| last[number] == age)).collect();
+        let is_newest: BooleanChunked = numbers
+            .iter()
+            .map(|number| number.is_none_or(|number| last[number] == age))
+            .collect();
         context.leave_out("replaced", all_pointers(&frame.filter(&!&is_newest)?)?);
         kept.push(frame.filter(&is_newest)?);
     }
@@ -117,18 +183,28 @@ fn newest(context: &Context<'_>, settings: &Settings, sources: Vec<Vec<SourceFra
 
 fn stacked(frames: Vec<DataFrame>) -> Result<DataFrame> {
     let mut frames = frames.into_iter();
-    let mut all = frames.next().ok_or_else(|| Error::format("no file of the source was read"))?;
+    let mut all = frames
+        .next()
+        .ok_or_else(|| Error::format("no file of the source was read"))?;
     frames.try_for_each(|frame| all.vstack_mut_owned(frame).map(drop))?;
     all.rechunk_mut();
     Ok(all)
 }
 
-/// One row per entity from rows that each name one of its parties. Of an entity whose rows contradict each other, those that say what most do not are
-/// set aside, or all of them.
-fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
+/// One row per entity from rows that each name one of its parties. Of an entity whose rows
+/// contradict each other, those that say what most do not are set aside, or all of them.
+fn grouped(
+    context: &Context<'_>,
+    frame: &DataFrame,
+    issues: &mut Vec<Issue>,
+) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
     let numbers = frame.column("entity_number")?.str()?;
-    let own: Vec<&StringChunked> =
-        frame.columns().iter().filter(|column| !column.name().starts_with("party_")).filter_map(|column| column.str().ok()).collect();
+    let own: Vec<&StringChunked> = frame
+        .columns()
+        .iter()
+        .filter(|column| !column.name().starts_with("party_"))
+        .filter_map(|column| column.str().ok())
+        .collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut group_of: HashMap<&str, usize> = HashMap::new();
     for (row, number) in numbers.iter().enumerate() {
@@ -145,49 +221,119 @@ fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) ->
     }
     let numbers_of_row = pointers(frame, POINTERS)?;
     groups.retain_mut(|rows| {
-        let Some(column) = own.iter().find(|column| rows.iter().any(|row| column.get(*row) != column.get(rows[0]))) else { return true };
-        let same = |one: usize, other: usize| own.iter().all(|column| column.get(one) == column.get(other));
+        let Some(column) = own.iter().find(|column| {
+            rows.iter()
+                .any(|row| column.get(*row) != column.get(rows[0]))
+        }) else {
+            return true;
+        };
+        let same = |one: usize, other: usize| {
+            own.iter()
+                .all(|column| column.get(one) == column.get(other))
+        };
         // What more than half of the rows say is what the registry says.
-        let most = rows.iter().copied().find(|row| 2 * rows.iter().filter(|other| same(*row, **other)).count() > rows.len());
-        let (kept, odd): (Vec<usize>, Vec<usize>) = rows.iter().copied().partition(|row| most.is_some_and(|most| same(most, *row)));
+        let most = rows
+            .iter()
+            .copied()
+            .find(|row| 2 * rows.iter().filter(|other| same(*row, **other)).count() > rows.len());
+        let (kept, odd): (Vec<usize>, Vec<usize>) = rows
+            .iter()
+            .copied()
+            .partition(|row| most.is_some_and(|most| same(most, *row)));
         for row in odd {
-            let detail = format!("the rows of {} differ in `{}`, which is the entity's own", numbers.get(row).unwrap_or_default(), column.name());
-            let mut issue = finding("contradicting_rows", Severity::Quarantine, ENTITY, &format!("{ENTITY}:{}", numbers.get(row).unwrap_or_default()), detail);
-            issue.pointer = numbers_of_row[row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+            let detail = format!(
+                "the rows of {} differ in `{}`, which is the entity's own",
+                numbers.get(row).unwrap_or_default(),
+                column.name()
+            );
+            let mut issue = finding(
+                "contradicting_rows",
+                Severity::Quarantine,
+                ENTITY,
+                &format!("{ENTITY}:{}", numbers.get(row).unwrap_or_default()),
+                detail,
+            );
+            issue.pointer = numbers_of_row[row]
+                .as_deref()
+                .and_then(|numbers| context.resolve(numbers).into_iter().next());
             issues.push(issue);
         }
         *rows = kept;
         !rows.is_empty()
     });
-    let firsts = IdxCa::from_vec("row".into(), groups.iter().map(|rows| rows[0] as IdxSize).collect());
+    let firsts = IdxCa::from_vec(
+        "row".into(),
+        groups.iter().map(|rows| rows[0] as IdxSize).collect(),
+    );
     let mut entities = frame.take(&firsts)?;
-    entities
-        .with_column(joined_pointers(groups.iter().map(|rows| rows.iter().filter_map(|row| numbers_of_row[*row].as_deref()).flatten().copied().collect())))?;
+    entities.with_column(joined_pointers(groups.iter().map(|rows| {
+        rows.iter()
+            .filter_map(|row| numbers_of_row[*row].as_deref())
+            .flatten()
+            .copied()
+            .collect()
+    })))?;
     Ok((entities, frame.clone(), groups))
 }
 
 /// Officers beside the entities they name; those of no entity of the file are left out.
-fn joined(context: &Context<'_>, mut entities: DataFrame, parties: DataFrame) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
+fn joined(
+    context: &Context<'_>,
+    mut entities: DataFrame,
+    parties: DataFrame,
+) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
     let mut rows_of: HashMap<&str, Vec<usize>> = HashMap::new();
     for (row, link) in parties.column("link_number")?.str()?.iter().enumerate() {
-        rows_of.entry(link.unwrap_or_default()).or_default().push(row);
+        rows_of
+            .entry(link.unwrap_or_default())
+            .or_default()
+            .push(row);
     }
     let links = entities.column("link_number")?.str()?;
-    let parties_of: Vec<Vec<usize>> = links.iter().map(|link| link.and_then(|link| rows_of.get(link)).cloned().unwrap_or_default()).collect();
+    let parties_of: Vec<Vec<usize>> = links
+        .iter()
+        .map(|link| {
+            link.and_then(|link| rows_of.get(link))
+                .cloned()
+                .unwrap_or_default()
+        })
+        .collect();
     let known: HashSet<&str> = links.iter().flatten().collect();
-    let (of_entities, of_parties) = (pointers(&entities, POINTERS)?, pointers(&parties, POINTERS)?);
-    let orphans = rows_of.iter().filter(|(link, _)| !known.contains(*link)).flat_map(|(_, rows)| rows);
-    context.leave_out("no_entity", orphans.filter_map(|row| of_parties[*row].as_deref()).flatten().copied().collect());
+    let (of_entities, of_parties) = (
+        pointers(&entities, POINTERS)?,
+        pointers(&parties, POINTERS)?,
+    );
+    let orphans = rows_of
+        .iter()
+        .filter(|(link, _)| !known.contains(*link))
+        .flat_map(|(_, rows)| rows);
+    context.leave_out(
+        "no_entity",
+        orphans
+            .filter_map(|row| of_parties[*row].as_deref())
+            .flatten()
+            .copied()
+            .collect(),
+    );
     let all = |(own, rows): (&Option<Vec<u64>>, &Vec<usize>)| {
-        let others = rows.iter().filter_map(|row| of_parties[*row].as_deref()).flatten();
+        let others = rows
+            .iter()
+            .filter_map(|row| of_parties[*row].as_deref())
+            .flatten();
         own.iter().flatten().chain(others).copied().collect()
     };
-    entities.with_column(joined_pointers(of_entities.iter().zip(&parties_of).map(all)))?;
+    entities.with_column(joined_pointers(
+        of_entities.iter().zip(&parties_of).map(all),
+    ))?;
     Ok((entities, parties, parties_of))
 }
 
 fn all_pointers(frame: &DataFrame) -> Result<Vec<u64>> {
-    Ok(pointers(frame, POINTERS)?.into_iter().flatten().flatten().collect())
+    Ok(pointers(frame, POINTERS)?
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect())
 }
 
 fn joined_pointers(rows: impl Iterator<Item = Vec<u64>>) -> Column {

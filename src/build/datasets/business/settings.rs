@@ -1,4 +1,5 @@
-//! What differs between the registries of the states: the settings of their declarations, checked as they are read.
+//! What differs between the registries of the states: the settings of their declarations, checked
+//! as they are read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +22,8 @@ pub(super) struct Settings {
     pub source_id: String,
     /// Sources of entities: an entity is what the last file with its number says.
     pub entities: Vec<String>,
-    /// URL variable that is the day of a file, `YYYYMMDD`. Of files of one day, that of the source that is named last counts.
+    /// URL variable that is the day of a file, `YYYYMMDD`. Of files of one day, that of the source
+    /// that is named last counts.
     pub day_variable: Option<String>,
     /// Source of officers that names their entity by `link_number`.
     pub officers: Option<String>,
@@ -41,7 +43,8 @@ pub(super) struct Settings {
     pub entity_types: Table<EntityType>,
     /// What the mailing address is for.
     pub mailing_role: Option<String>,
-    /// What a party's role says, where it is no officer: `principal`, `mailing` or `agent`; `none` for one that is not published.
+    /// What a party's role says, where it is no officer: `principal`, `mailing` or `agent`; `none`
+    /// for one that is not published.
     #[serde(default)]
     pub party_roles: Table<String>,
     /// `person` or `organization`.
@@ -67,7 +70,8 @@ pub(super) struct Settings {
     pub is_status_in_name: bool,
     /// Scheme of the registry's second number.
     pub other_number_scheme: Option<String>,
-    /// What the second number begins with where it is no tax identification number. All others stay unpublished.
+    /// What the second number begins with where it is no tax identification number. All others stay
+    /// unpublished.
     #[serde(default)]
     pub public_number_prefixes: Vec<String>,
 }
@@ -94,7 +98,12 @@ impl<T> Default for Table<T> {
 
 impl<T> From<BTreeMap<String, T>> for Table<T> {
     fn from(entries: BTreeMap<String, T>) -> Self {
-        Self(entries.into_iter().map(|(text, value)| (text.to_uppercase(), value)).collect())
+        Self(
+            entries
+                .into_iter()
+                .map(|(text, value)| (text.to_uppercase(), value))
+                .collect(),
+        )
     }
 }
 
@@ -102,7 +111,9 @@ impl<T> Table<T> {
     /// The meaning of a text.
     pub fn get(&self, text: &str) -> Option<&T> {
         match self.0.get(text) {
-            None if text.bytes().any(|byte| !byte.is_ascii_uppercase()) => self.0.get(&text.trim().to_uppercase()),
+            None if text.bytes().any(|byte| !byte.is_ascii_uppercase()) => {
+                self.0.get(&text.trim().to_uppercase())
+            }
             found => found,
         }
     }
@@ -119,18 +130,37 @@ impl Settings {
         if settings.implied_status.is_some() != settings.statuses.0.is_empty() {
             return fault("statuses", "give either `implied_status` or `statuses`");
         }
-        if settings.title_codes.iter().any(|code| settings.titles.get(code).is_none()) {
-            return fault("title_codes", "every one of `title_codes` stands in `titles` too");
+        if settings
+            .title_codes
+            .iter()
+            .any(|code| settings.titles.get(code).is_none())
+        {
+            return fault(
+                "title_codes",
+                "every one of `title_codes` stands in `titles` too",
+            );
         }
         if settings.other_number_scheme.is_some() && settings.public_number_prefixes.is_empty() {
-            return fault("other_number_scheme", "`public_number_prefixes` says which of the second numbers may be published");
+            return fault(
+                "other_number_scheme",
+                "`public_number_prefixes` says which of the second numbers may be published",
+            );
         }
-        if settings.registry_url.as_ref().is_some_and(|url| !url.starts_with("http") || !url.contains(NUMBER)) {
+        if settings
+            .registry_url
+            .as_ref()
+            .is_some_and(|url| !url.starts_with("http") || !url.contains(NUMBER))
+        {
             return fault("registry_url", "is an address with `{entity_number}` in it");
         }
         let entities = settings.entities.iter().map(|id| ("entities", id));
         let mut sources = entities.chain(settings.officers.iter().map(|id| ("officers", id)));
-        match sources.find(|(_, id)| !declaration.sources.iter().any(|source| source.source_id == **id)) {
+        match sources.find(|(_, id)| {
+            !declaration
+                .sources
+                .iter()
+                .any(|source| source.source_id == **id)
+        }) {
             Some((key, id)) => fault(key, &format!("`{id}` is not among its sources")),
             None => Ok(settings),
         }

@@ -1,5 +1,6 @@
-//! The cells of an entity as its registry publishes them, under the registry's own column names, for readers who check what was made of them. Never holds cells about parties, whose
-//! streets may be their homes, nor numbers that may be tax identification numbers.
+//! The cells of an entity as its registry publishes them, under the registry's own column names,
+//! for readers who check what was made of them. Never holds cells about parties, whose streets may
+//! be their homes, nor numbers that may be tax identification numbers.
 
 use polars::prelude::*;
 
@@ -9,17 +10,34 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declaration;
 
 /// What our names of withheld columns begin with.
-const WITHHELD: &[&str] = &["agent_", "officer_", "party_", "mailing_name", "link_number", "other_number"];
+const WITHHELD: &[&str] = &[
+    "agent_",
+    "officer_",
+    "party_",
+    "mailing_name",
+    "link_number",
+    "other_number",
+];
 
 /// Makes the column `source_fields`: a JSON object of the cells of each row that are not empty.
-pub(super) fn column(declaration: &Declaration, settings: &Settings, texts: &Texts<'_>) -> Result<Column> {
+pub(super) fn column(
+    declaration: &Declaration,
+    settings: &Settings,
+    texts: &Texts<'_>,
+) -> Result<Column> {
     let source_id = &settings.entities[0];
-    let source = declaration.sources.iter().find(|source| source.source_id == *source_id);
-    let source = source.ok_or_else(|| Error::config(format!("`{source_id}` is not among its sources")))?;
+    let source = declaration
+        .sources
+        .iter()
+        .find(|source| source.source_id == *source_id);
+    let source =
+        source.ok_or_else(|| Error::config(format!("`{source_id}` is not among its sources")))?;
     let is_public = |name: &str| !WITHHELD.iter().any(|start| name.starts_with(start));
     let published = source.columns.iter().filter(|(name, _)| is_public(name));
     // Several names are one column's over the years; the first is the present one.
-    let columns: Vec<(&str, &StringChunked)> = published.filter_map(|(name, theirs)| Some((theirs.first()?.as_str(), texts.column(name)?))).collect();
+    let columns: Vec<(&str, &StringChunked)> = published
+        .filter_map(|(name, theirs)| Some((theirs.first()?.as_str(), texts.column(name)?)))
+        .collect();
     let mut fields = StringChunkedBuilder::new("source_fields".into(), texts.0.height());
     let mut json = Vec::new();
     for row in 0..texts.0.height() {

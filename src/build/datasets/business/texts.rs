@@ -1,5 +1,5 @@
-//! Reads the text columns of a registry's frame, and its addresses with their ZIP Codes. A column that a registry does not publish reads as
-//! null.
+//! Reads the text columns of a registry's frame, and its addresses with their ZIP Codes. A column
+//! that a registry does not publish reads as null.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,10 @@ pub(super) struct Texts<'f>(pub &'f DataFrame);
 impl<'f> Texts<'f> {
     /// A column; none when the registry does not publish it.
     pub fn column(&self, name: &str) -> Option<&'f StringChunked> {
-        self.0.column(name).ok().and_then(|column| column.str().ok())
+        self.0
+            .column(name)
+            .ok()
+            .and_then(|column| column.str().ok())
     }
 
     /// The cell of a column in a row.
@@ -30,24 +33,43 @@ impl<'f> Texts<'f> {
     }
 
     /// A column made from another, cell by cell; null stays null.
-    pub fn mapped<'t>(&self, from: &str, to: &str, map: impl Fn(&'f str) -> Option<Cow<'t, str>>) -> Column
+    pub fn mapped<'t>(
+        &self,
+        from: &str,
+        to: &str,
+        map: impl Fn(&'f str) -> Option<Cow<'t, str>>,
+    ) -> Column
     where
         'f: 't,
     {
         match self.column(from) {
-            Some(column) => column.iter().map(|cell| cell.and_then(&map)).collect::<StringChunked>().with_name(to.into()).into_column(),
+            Some(column) => column
+                .iter()
+                .map(|cell| cell.and_then(&map))
+                .collect::<StringChunked>()
+                .with_name(to.into())
+                .into_column(),
             None => self.copied(from, to),
         }
     }
 
-    /// Copies an address, `principal_line1` and so on, with the state as postal code and the ZIP split in two.
+    /// Copies an address, `principal_line1` and so on, with the state as postal code and the ZIP
+    /// split in two.
     pub fn address(&self, from: &str, to: &str, parts: &[&str]) -> Vec<Column> {
         let name = |prefix: &str, part: &str| format!("{prefix}_{part}");
         let zips = self.zips(from);
         let address_part = |part: &&str| match *part {
-            "state" => self.mapped(&name(from, "state"), &name(to, "state"), |text| Some(state(text))),
-            "zip" => strings(&name(to, "zip"), (0..self.0.height()).map(|row| zips.parts(row).map(|(zip, _)| zip))),
-            "zip4" => strings(&name(to, "zip4"), (0..self.0.height()).map(|row| zips.zip4(row))),
+            "state" => self.mapped(&name(from, "state"), &name(to, "state"), |text| {
+                Some(state(text))
+            }),
+            "zip" => strings(
+                &name(to, "zip"),
+                (0..self.0.height()).map(|row| zips.parts(row).map(|(zip, _)| zip)),
+            ),
+            "zip4" => strings(
+                &name(to, "zip4"),
+                (0..self.0.height()).map(|row| zips.zip4(row)),
+            ),
             part => self.copied(&name(from, part), &name(to, part)),
         };
         parts.iter().map(address_part).collect()
@@ -56,7 +78,12 @@ impl<'f> Texts<'f> {
     /// The columns of an address's ZIP code.
     pub fn zips(&self, from: &str) -> ZipColumns<'f> {
         let column = |part: &str| self.column(&format!("{from}_{part}"));
-        ZipColumns { zip: column("zip"), zip4: column("zip4"), state: column("state"), country: column("country") }
+        ZipColumns {
+            zip: column("zip"),
+            zip4: column("zip4"),
+            state: column("state"),
+            country: column("country"),
+        }
     }
 }
 
@@ -69,25 +96,41 @@ pub(super) struct ZipColumns<'f> {
 }
 
 impl<'f> ZipColumns<'f> {
-    /// The code of a row in two parts, or the text as published: postal codes of other countries, and what was typed wrong.
+    /// The code of a row in two parts, or the text as published: postal codes of other countries,
+    /// and what was typed wrong.
     fn parts(&self, row: usize) -> Option<(Cow<'f, str>, Option<String>)> {
         let text = self.zip?.get(row)?;
-        let read = if self.is_in_country(row) { canonical::address::zip_in_country(text) } else { canonical::address::zip(text) };
-        Some(read.map_or((Cow::Borrowed(text), None), |(five, four)| (Cow::Owned(five), four)))
+        let read = if self.is_in_country(row) {
+            canonical::address::zip_in_country(text)
+        } else {
+            canonical::address::zip(text)
+        };
+        Some(read.map_or((Cow::Borrowed(text), None), |(five, four)| {
+            (Cow::Owned(five), four)
+        }))
     }
 
     /// The last four digits: from a column of their own, or from the code.
     fn zip4(&self, row: usize) -> Option<String> {
-        let is_zip4 = |text: &&str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "0000";
-        let own = self.zip4.and_then(|own| own.get(row)).filter(is_zip4).map(str::to_owned);
+        let is_zip4 = |text: &&str| {
+            text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "0000"
+        };
+        let own = self
+            .zip4
+            .and_then(|own| own.get(row))
+            .filter(is_zip4)
+            .map(str::to_owned);
         own.or_else(|| self.parts(row)?.1)
     }
 
     /// A code that is none although the address says that it is in the country.
     pub fn bad(&self, row: usize) -> Option<&'f str> {
-        let is_plain = |text: &&str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "00000";
+        let is_plain = |text: &&str| {
+            text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "00000"
+        };
         let text = self.zip?.get(row).filter(|text| !is_plain(text))?;
-        (self.is_in_country(row) && canonical::address::zip_in_country(text).is_none()).then_some(text)
+        (self.is_in_country(row) && canonical::address::zip_in_country(text).is_none())
+            .then_some(text)
     }
 
     /// Sunbiz keeps two letters of `UNITED STATES`, and of other countries.
@@ -103,7 +146,10 @@ impl<'f> ZipColumns<'f> {
 }
 
 /// A text column.
-pub(super) fn strings<T: AsRef<str>>(name: &str, values: impl Iterator<Item = Option<T>>) -> Column {
+pub(super) fn strings<T: AsRef<str>>(
+    name: &str,
+    values: impl Iterator<Item = Option<T>>,
+) -> Column {
     let mut builder = StringChunkedBuilder::new(name.into(), values.size_hint().0);
     values.for_each(|value| builder.append_option(value));
     builder.finish().into_column()
@@ -119,7 +165,10 @@ pub(super) fn state(text: &str) -> Cow<'static, str> {
     canonical::state::usps(text).map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
 }
 
-/// A ZIP code's five and four digits, or the text as published: postal codes of other countries, and what was typed wrong.
+/// A ZIP code's five and four digits, or the text as published: postal codes of other countries,
+/// and what was typed wrong.
 pub(super) fn zip(text: &str) -> (Cow<'_, str>, Option<String>) {
-    canonical::address::zip(text).map_or((Cow::Borrowed(text), None), |(five, four)| (Cow::Owned(five), four))
+    canonical::address::zip(text).map_or((Cow::Borrowed(text), None), |(five, four)| {
+        (Cow::Owned(five), four)
+    })
 }

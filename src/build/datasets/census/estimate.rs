@@ -1,6 +1,7 @@
-//! What a pair of estimate and margin cells means. One [`Reading`] per pair. Source: the Bureau's "Notes on ACS Estimate and
-//! Annotation Values" and the "Explanation of Symbols" in each table's notes. All figures are tenths of the metric's unit, so that
-//! medians and percentages with one decimal stay exact.
+//! What a pair of estimate and margin cells means. One [`Reading`] per pair. Source: the Bureau's
+//! "Notes on ACS Estimate and Annotation Values" and the "Explanation of Symbols" in each table's
+//! notes. All figures are tenths of the metric's unit, so that medians and percentages with one
+//! decimal stay exact.
 
 use serde::Deserialize;
 
@@ -18,7 +19,8 @@ pub(super) struct JamValues {
     pub(super) suppressed: String,
 }
 
-/// Sentinels of a median's lowest and highest interval, the bounds they stand for, and the Bureau's phrase for each.
+/// Sentinels of a median's lowest and highest interval, the bounds they stand for, and the Bureau's
+/// phrase for each.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenEnded {
@@ -107,7 +109,10 @@ impl Cells {
         Ok(Self {
             jam: [
                 (number(&jam.insufficient_sample)?, Jam::InsufficientSample),
-                (number(&jam.moe_insufficient_sample)?, Jam::MoeInsufficientSample),
+                (
+                    number(&jam.moe_insufficient_sample)?,
+                    Jam::MoeInsufficientSample,
+                ),
                 (number(&jam.moe_open_ended)?, Jam::MoeOpenEnded),
                 (number(&jam.moe_controlled)?, Jam::MoeControlled),
                 (number(&jam.not_applicable)?, Jam::NotApplicable),
@@ -121,7 +126,11 @@ impl Cells {
     ///
     /// # Errors
     /// A special value that is not in the list, or text that is no number.
-    pub(super) fn read(&self, estimate: Option<&str>, moe: Option<&str>) -> Result<Reading, Unknown> {
+    pub(super) fn read(
+        &self,
+        estimate: Option<&str>,
+        moe: Option<&str>,
+    ) -> Result<Reading, Unknown> {
         let estimate = self.cell(estimate)?;
         let moe = self.cell(moe)?;
         let value = match estimate {
@@ -130,40 +139,94 @@ impl Cells {
             Cell::Jam(Jam::InsufficientSample) => return Ok(Reading::null("insufficient_sample")),
             Cell::Jam(Jam::NotApplicable) => return Ok(Reading::null("not_applicable")),
             Cell::Jam(Jam::Suppressed) => return Ok(Reading::null("suppressed")),
-            Cell::Jam(other) => return Err(Unknown(format!("the margin's code for {other:?} stands in an estimate column"))),
+            Cell::Jam(other) => {
+                return Err(Unknown(format!(
+                    "the margin's code for {other:?} stands in an estimate column"
+                )));
+            }
         };
         match moe {
-            Cell::Figure(moe) => Ok(Reading { value: Some(value), moe: Some(moe), moe_status: "published", ..Reading::default() }),
-            Cell::Jam(Jam::MoeControlled) => Ok(Reading { value: Some(value), moe_status: "controlled", ..Reading::default() }),
+            Cell::Figure(moe) => Ok(Reading {
+                value: Some(value),
+                moe: Some(moe),
+                moe_status: "published",
+                ..Reading::default()
+            }),
+            Cell::Jam(Jam::MoeControlled) => Ok(Reading {
+                value: Some(value),
+                moe_status: "controlled",
+                ..Reading::default()
+            }),
             Cell::Jam(Jam::MoeOpenEnded) => self.read_open_ended(value),
-            Cell::Absent | Cell::Jam(_) => Ok(Reading { value: Some(value), moe_status: "not_published", ..Reading::default() }),
+            Cell::Absent | Cell::Jam(_) => Ok(Reading {
+                value: Some(value),
+                moe_status: "not_published",
+                ..Reading::default()
+            }),
         }
     }
 
-    /// An estimate whose margin says that it lies in an open-ended interval: the bound and the phrase. A sentinel that is not
-    /// declared is read by its last digit, as the Bureau makes them (…1 above, …9 below), with a warning.
+    /// An estimate whose margin says that it lies in an open-ended interval: the bound and the
+    /// phrase. A sentinel that is not declared is read by its last digit, as the Bureau makes them
+    /// (…1 above, …9 below), with a warning.
     fn read_open_ended(&self, value: i64) -> Result<Reading, Unknown> {
         let warning = Some("undeclared_open_interval");
         match &self.open_ended {
-            Some(interval) if value == interval.high => Ok(Reading::open_ended("at_least", interval.high_bound, interval.high_phrase.clone())),
-            Some(interval) if value == interval.low => Ok(Reading::open_ended("at_most", interval.low_bound, interval.low_phrase.clone())),
+            Some(interval) if value == interval.high => Ok(Reading::open_ended(
+                "at_least",
+                interval.high_bound,
+                interval.high_phrase.clone(),
+            )),
+            Some(interval) if value == interval.low => Ok(Reading::open_ended(
+                "at_most",
+                interval.low_bound,
+                interval.low_phrase.clone(),
+            )),
             _ => match value % 100 {
-                10 => Ok(Reading { warning, ..Reading::open_ended("at_least", value - 10, format!("{} or more", grouped(value / 10 - 1))) }),
-                90 => Ok(Reading { warning, ..Reading::open_ended("at_most", value + 10, format!("less than {}", grouped(value / 10 + 1))) }),
-                _ => Err(Unknown(format!("the margin says that {} lies in an open-ended interval, but it is no sentinel", decimal(value)))),
+                10 => Ok(Reading {
+                    warning,
+                    ..Reading::open_ended(
+                        "at_least",
+                        value - 10,
+                        format!("{} or more", grouped(value / 10 - 1)),
+                    )
+                }),
+                90 => Ok(Reading {
+                    warning,
+                    ..Reading::open_ended(
+                        "at_most",
+                        value + 10,
+                        format!("less than {}", grouped(value / 10 + 1)),
+                    )
+                }),
+                _ => Err(Unknown(format!(
+                    "the margin says that {} lies in an open-ended interval, but it is no sentinel",
+                    decimal(value)
+                ))),
             },
         }
     }
 
-    /// Reads counts that a share is computed from. The Bureau publishes margins of shares, but not in the files that have the counts.
+    /// Reads counts that a share is computed from. The Bureau publishes margins of shares, but not
+    /// in the files that have the counts.
     ///
     /// # Units
-    /// Percent in tenths, half a tenth rounded up, by integer arithmetic: equal to the Bureau's published percentages.
+    /// Percent in tenths, half a tenth rounded up, by integer arithmetic: equal to the Bureau's
+    /// published percentages.
     ///
     /// # Errors
     /// As [`Cells::read`].
-    pub(super) fn share<'t>(&self, parts: impl Iterator<Item = Option<&'t str>>, whole: Option<&str>) -> Result<Reading, Unknown> {
-        let null = |reason| Ok(Reading { moe_status: "not_fetched", ..Reading::null(reason) });
+    pub(super) fn share<'t>(
+        &self,
+        parts: impl Iterator<Item = Option<&'t str>>,
+        whole: Option<&str>,
+    ) -> Result<Reading, Unknown> {
+        let null = |reason| {
+            Ok(Reading {
+                moe_status: "not_fetched",
+                ..Reading::null(reason)
+            })
+        };
         let mut sum = 0;
         for part in parts {
             match self.count(part)? {
@@ -177,16 +240,26 @@ impl Cells {
             Err(reason) => return null(reason),
         };
         let tenths = (sum * 2_000 + whole) / (whole * 2);
-        Ok(Reading { value: Some(tenths), moe_status: "not_fetched", ..Reading::default() })
+        Ok(Reading {
+            value: Some(tenths),
+            moe_status: "not_fetched",
+            ..Reading::default()
+        })
     }
 
-    /// The margin of error of a share, approximated from those of its parts and its whole: pairs of estimate and margin. None where one of them has no
-    /// margin. Source: Census Bureau, "Understanding and Using American Community Survey Data: What All Data Users Need to Know" (2020), chapter 8:
-    /// of several estimates of zero only the largest margin counts, and where the radicand is negative its terms are added.
+    /// The margin of error of a share, approximated from those of its parts and its whole: pairs of
+    /// estimate and margin. None where one of them has no margin. Source: Census Bureau,
+    /// "Understanding and Using American Community Survey Data: What All Data Users Need to Know"
+    /// (2020), chapter 8: of several estimates of zero only the largest margin counts, and where
+    /// the radicand is negative its terms are added.
     ///
     /// # Units
     /// Percent in tenths, at 90 % confidence as published margins are.
-    pub(super) fn share_margin<'t>(&self, parts: impl Iterator<Item = (Option<&'t str>, Option<&'t str>)>, whole: (Option<&str>, Option<&str>)) -> Option<i64> {
+    pub(super) fn share_margin<'t>(
+        &self,
+        parts: impl Iterator<Item = (Option<&'t str>, Option<&'t str>)>,
+        whole: (Option<&str>, Option<&str>),
+    ) -> Option<i64> {
         let (mut sum, mut squares, mut largest_of_zeros) = (0.0, 0.0, 0.0_f64);
         for (estimate, margin) in parts {
             let (estimate, margin) = (self.figure(estimate)?, self.margin(margin)?);
@@ -198,9 +271,16 @@ impl Cells {
             }
         }
         squares += largest_of_zeros * largest_of_zeros;
-        let (whole, whole_margin) = (self.figure(whole.0).filter(|whole| *whole > 0.0)?, self.margin(whole.1)?);
+        let (whole, whole_margin) = (
+            self.figure(whole.0).filter(|whole| *whole > 0.0)?,
+            self.margin(whole.1)?,
+        );
         let of_whole = (sum / whole * whole_margin).powi(2);
-        let radicand = if squares >= of_whole { squares - of_whole } else { squares + of_whole };
+        let radicand = if squares >= of_whole {
+            squares - of_whole
+        } else {
+            squares + of_whole
+        };
         Some(((radicand.sqrt() / whole * 1_000.0).round() as i64).min(WHOLE_PERCENT))
     }
 
@@ -232,19 +312,27 @@ impl Cells {
     }
 
     fn cell(&self, text: Option<&str>) -> Result<Cell, Unknown> {
-        let Some(text) = text.filter(|text| !matches!(*text, "null" | ".")) else { return Ok(Cell::Absent) };
+        let Some(text) = text.filter(|text| !matches!(*text, "null" | ".")) else {
+            return Ok(Cell::Absent);
+        };
         let value = number(text)?;
         if value > HIGHEST_JAM {
             return Ok(Cell::Figure(value));
         }
         let known = self.jam.iter().find(|(code, _)| *code == value);
-        known.map(|(_, jam)| Cell::Jam(*jam)).ok_or_else(|| Unknown(format!("special value {text} is not in the declared list")))
+        known
+            .map(|(_, jam)| Cell::Jam(*jam))
+            .ok_or_else(|| Unknown(format!("special value {text} is not in the declared list")))
     }
 }
 
 impl Reading {
     pub(super) fn null(reason: &'static str) -> Self {
-        Self { moe_status: "not_published", null_reason: Some(reason), ..Self::default() }
+        Self {
+            moe_status: "not_published",
+            null_reason: Some(reason),
+            ..Self::default()
+        }
     }
 
     fn open_ended(bound_type: &'static str, bound: i64, phrase: String) -> Self {
@@ -262,38 +350,72 @@ impl Reading {
 /// Reads a decimal with at most one digit other than zero after the point, in tenths.
 fn number(text: &str) -> Result<i64, Unknown> {
     let unknown = || Unknown(format!("`{text}` is not a number with at most one decimal"));
-    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or((1, text), |digits| (-1, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let has_one_decimal = fraction.bytes().skip(1).all(|byte| byte == b'0');
-    if whole.is_empty() || whole.len() > 15 || !is_digits(whole) || !is_digits(fraction) || !has_one_decimal {
+    if whole.is_empty()
+        || whole.len() > 15
+        || !is_digits(whole)
+        || !is_digits(fraction)
+        || !has_one_decimal
+    {
         return Err(unknown());
     }
     let tenth = i64::from(fraction.bytes().next().map_or(0, |byte| byte - b'0'));
     let whole: i64 = whole.parse().map_err(|_| unknown())?;
     let tenths = whole * 10 + tenth;
     // No publisher writes it for zero: a sign that stands alone is what is left of a code.
-    if tenths == 0 && sign < 0 { Err(unknown()) } else { Ok(sign * tenths) }
+    if tenths == 0 && sign < 0 {
+        Err(unknown())
+    } else {
+        Ok(sign * tenths)
+    }
 }
 
 fn decimal(tenths: i64) -> String {
-    format!("{}{}.{}", if tenths < 0 { "-" } else { "" }, tenths.abs() / 10, tenths.abs() % 10)
+    format!(
+        "{}{}.{}",
+        if tenths < 0 { "-" } else { "" },
+        tenths.abs() / 10,
+        tenths.abs() % 10
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// "Understanding and Using American Community Survey Data" (2020), chapter 8, "Calculating MOEs for Derived Proportions": females 15 and older in Fairfax
-    /// County who were never married: 203,119 ± 5,070 of 630,498 ± 831.
+    /// "Understanding and Using American Community Survey Data" (2020), chapter 8, "Calculating
+    /// MOEs for Derived Proportions": females 15 and older in Fairfax County who were never
+    /// married: 203,119 ± 5,070 of 630,498 ± 831.
     #[test]
     fn the_margin_of_a_share_is_that_of_the_bureaus_example() {
         let margin = |parts: &[(&str, &str)], whole: (&str, &str)| {
-            cells().share_margin(parts.iter().map(|(estimate, margin)| (Some(*estimate), Some(*margin))), (Some(whole.0), Some(whole.1)))
+            cells().share_margin(
+                parts
+                    .iter()
+                    .map(|(estimate, margin)| (Some(*estimate), Some(*margin))),
+                (Some(whole.0), Some(whole.1)),
+            )
         };
         assert_eq!(margin(&[("203119", "5070")], ("630498", "831")), Some(8));
-        // By the formula: sqrt(1000² + 2000² + 50²) / 40000 = 5.6 %; of two estimates of zero the larger margin counts.
-        assert_eq!(margin(&[("9000", "1000"), ("11000", "2000"), ("0", "13"), ("0", "50")], ("40000", "-555555555")), Some(56));
+        // By the formula: sqrt(1000² + 2000² + 50²) / 40000 = 5.6 %; of two estimates of zero the
+        // larger margin counts.
+        assert_eq!(
+            margin(
+                &[
+                    ("9000", "1000"),
+                    ("11000", "2000"),
+                    ("0", "13"),
+                    ("0", "50")
+                ],
+                ("40000", "-555555555")
+            ),
+            Some(56)
+        );
         // Where the radicand would be negative: sqrt(100² + (0.9 × 200)²) / 1000 = 20.6 %.
         assert_eq!(margin(&[("900", "100")], ("1000", "200")), Some(206));
         // ZCTA 82224 in 2023: formula 13 times the whole, published 100.
@@ -324,28 +446,72 @@ mod tests {
     }
 
     fn read(estimate: &str, moe: &str) -> Reading {
-        cells().read(Some(estimate).filter(|text| !text.is_empty()), Some(moe).filter(|text| !text.is_empty())).unwrap()
+        cells()
+            .read(
+                Some(estimate).filter(|text| !text.is_empty()),
+                Some(moe).filter(|text| !text.is_empty()),
+            )
+            .unwrap()
     }
 
     #[test]
     fn ordinary_pairs_keep_both_figures() {
-        let published = |value, moe| Reading { value: Some(value), moe: Some(moe), moe_status: "published", ..Reading::default() };
+        let published = |value, moe| Reading {
+            value: Some(value),
+            moe: Some(moe),
+            moe_status: "published",
+            ..Reading::default()
+        };
         assert_eq!(read("19652", "1335"), published(196_520, 13_350));
         assert_eq!(read("39.6", "0.5"), published(396, 5));
-        assert_eq!(read("0", "13"), published(0, 130), "a real zero with sampling error");
-        assert_eq!(read("250001", "5000"), published(2_500_010, 50_000), "a sentinel with a numeric margin is an ordinary value");
+        assert_eq!(
+            read("0", "13"),
+            published(0, 130),
+            "a real zero with sampling error"
+        );
+        assert_eq!(
+            read("250001", "5000"),
+            published(2_500_010, 50_000),
+            "a sentinel with a numeric margin is an ordinary value"
+        );
     }
 
     #[test]
     fn every_special_value_has_its_reason() {
-        assert_eq!(read("-666666666", "-222222222"), Reading::null("insufficient_sample"));
-        assert_eq!(read("-666666666.0", "-222222222.0"), Reading::null("insufficient_sample"));
-        assert_eq!(read("-888888888", "-888888888"), Reading::null("not_applicable"));
-        assert_eq!(read("-999999999", "-999999999"), Reading::null("suppressed"));
+        assert_eq!(
+            read("-666666666", "-222222222"),
+            Reading::null("insufficient_sample")
+        );
+        assert_eq!(
+            read("-666666666.0", "-222222222.0"),
+            Reading::null("insufficient_sample")
+        );
+        assert_eq!(
+            read("-888888888", "-888888888"),
+            Reading::null("not_applicable")
+        );
+        assert_eq!(
+            read("-999999999", "-999999999"),
+            Reading::null("suppressed")
+        );
         assert_eq!(read("", ""), Reading::null("not_published"));
         assert_eq!(read("null", "null"), Reading::null("not_published"));
-        assert_eq!(read("812", "-555555555"), Reading { value: Some(8_120), moe_status: "controlled", ..Reading::default() });
-        assert_eq!(read("812", "-222222222"), Reading { value: Some(8_120), moe_status: "not_published", ..Reading::default() });
+        assert_eq!(
+            read("812", "-555555555"),
+            Reading {
+                value: Some(8_120),
+                moe_status: "controlled",
+                ..Reading::default()
+            }
+        );
+        assert_eq!(
+            read("812", "-222222222"),
+            Reading {
+                value: Some(8_120),
+                moe_status: "not_published",
+                ..Reading::default()
+            }
+        );
     }
 
     #[test]
@@ -360,32 +526,86 @@ mod tests {
             warning,
             ..Reading::default()
         };
-        assert_eq!(read("250001", "-333333333"), open(2_500_000, "at_least", "250,000 or more", None));
-        assert_eq!(read("2499", "-333333333"), open(25_000, "at_most", "less than 2,500", None));
-        assert_eq!(read("200001", "-333333333"), open(2_000_000, "at_least", "200,000 or more", Some("undeclared_open_interval")));
-        assert_eq!(read("9999", "-333333333"), open(100_000, "at_most", "less than 10,000", Some("undeclared_open_interval")));
+        assert_eq!(
+            read("250001", "-333333333"),
+            open(2_500_000, "at_least", "250,000 or more", None)
+        );
+        assert_eq!(
+            read("2499", "-333333333"),
+            open(25_000, "at_most", "less than 2,500", None)
+        );
+        assert_eq!(
+            read("200001", "-333333333"),
+            open(
+                2_000_000,
+                "at_least",
+                "200,000 or more",
+                Some("undeclared_open_interval")
+            )
+        );
+        assert_eq!(
+            read("9999", "-333333333"),
+            open(
+                100_000,
+                "at_most",
+                "less than 10,000",
+                Some("undeclared_open_interval")
+            )
+        );
         assert!(cells().read(Some("87760"), Some("-333333333")).is_err());
     }
 
     #[test]
     fn unknown_special_values_are_never_figures() {
-        for estimate in ["-777777777", "-111111111", "abc", "12.34", "1e5", "-", "--5", "-0", "-0.0", "9999999999999999"] {
-            assert!(cells().read(Some(estimate), Some("5")).is_err(), "{estimate}");
-            assert!(cells().read(Some("5"), Some(estimate)).is_err(), "{estimate}");
+        for estimate in [
+            "-777777777",
+            "-111111111",
+            "abc",
+            "12.34",
+            "1e5",
+            "-",
+            "--5",
+            "-0",
+            "-0.0",
+            "9999999999999999",
+        ] {
+            assert!(
+                cells().read(Some(estimate), Some("5")).is_err(),
+                "{estimate}"
+            );
+            assert!(
+                cells().read(Some("5"), Some(estimate)).is_err(),
+                "{estimate}"
+            );
         }
     }
 
     #[test]
     fn shares_round_half_up_to_a_tenth() {
-        let share = |part: &str, whole: &str| cells().share([Some(part)].into_iter(), Some(whole)).unwrap();
-        let value = |tenths| Reading { value: Some(tenths), moe_status: "not_fetched", ..Reading::default() };
-        let null = |reason| Reading { moe_status: "not_fetched", ..Reading::null(reason) };
+        let share = |part: &str, whole: &str| {
+            cells()
+                .share([Some(part)].into_iter(), Some(whole))
+                .unwrap()
+        };
+        let value = |tenths| Reading {
+            value: Some(tenths),
+            moe_status: "not_fetched",
+            ..Reading::default()
+        };
+        let null = |reason| Reading {
+            moe_status: "not_fetched",
+            ..Reading::null(reason)
+        };
         assert_eq!(share("1", "3"), value(333));
         assert_eq!(share("2", "3"), value(667));
         assert_eq!(share("1", "2000"), value(1), "0.05 rounds up");
         assert_eq!(share("0", "7"), value(0));
         assert_eq!(share("7", "7"), value(1000));
-        assert_eq!(share("5748", "8025"), value(716), "90210, owner occupied, 2023");
+        assert_eq!(
+            share("5748", "8025"),
+            value(716),
+            "90210, owner occupied, 2023"
+        );
         assert_eq!(share("0", "0"), null("zero_universe"));
         assert_eq!(share("-999999999", "7"), null("suppressed"));
     }

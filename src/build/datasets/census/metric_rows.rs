@@ -1,4 +1,5 @@
-//! How the rows of metrics are made: one per area and metric, from the cells of its table or from a percentage that the Bureau publishes.
+//! How the rows of metrics are made: one per area and metric, from the cells of its table or from a
+//! percentage that the Bureau publishes.
 
 use std::fmt::Write;
 
@@ -24,7 +25,10 @@ impl AlignedTable {
     /// Brings a table's rows into the order of the areas.
     pub(super) fn new(areas: &DataFrame, frame: DataFrame) -> Result<Self> {
         let frame = left_join(areas.select(["geo_id"])?, frame, "geo_id")?;
-        Ok(Self { pointers: pointers(&frame, POINTERS)?, frame })
+        Ok(Self {
+            pointers: pointers(&frame, POINTERS)?,
+            frame,
+        })
     }
 }
 
@@ -56,15 +60,29 @@ impl<'s> MetricSource<'s> {
         let column = |name: &str| text(&table.frame, name);
         Ok(Self {
             metric,
-            cells: Cells::new(&settings.jam_values, metric.open_ended.as_ref()).map_err(|unknown| Error::config(unknown.0))?,
+            cells: Cells::new(&settings.jam_values, metric.open_ended.as_ref())
+                .map_err(|unknown| Error::config(unknown.0))?,
             table,
-            estimates: metric.estimates().iter().map(|name| column(name)).collect::<Result<_>>()?,
+            estimates: metric
+                .estimates()
+                .iter()
+                .map(|name| column(name))
+                .collect::<Result<_>>()?,
             whole: metric.denominator().map(|name| column(&name)).transpose()?,
             moe: metric.moe().map(|name| column(&name)).transpose()?,
-            share_margins: metric.share_margins().iter().map(|name| column(name)).collect::<Result<_>>()?,
+            share_margins: metric
+                .share_margins()
+                .iter()
+                .map(|name| column(name))
+                .collect::<Result<_>>()?,
             share: PublishedColumns::find(metric, published)?,
             universe,
-            variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(LIST_SEPARATOR),
+            variables: metric
+                .estimates()
+                .into_iter()
+                .chain(metric.denominator())
+                .collect::<Vec<_>>()
+                .join(LIST_SEPARATOR),
             moe_variable: metric.moe_variable(),
         })
     }
@@ -73,19 +91,38 @@ impl<'s> MetricSource<'s> {
     ///
     /// # Errors
     /// As [`Cells::read`].
-    fn read(&self, area: usize, published: Option<PublishedCells<'_>>) -> std::result::Result<Reading, Unknown> {
+    fn read(
+        &self,
+        area: usize,
+        published: Option<PublishedCells<'_>>,
+    ) -> std::result::Result<Reading, Unknown> {
         let from_table = match self.whole {
-            Some(whole) => self.cells.share(self.estimates.iter().map(|column| column.get(area)), whole.get(area)).map(|share| self.with_margin(share, area)),
-            None => self.cells.read(self.estimates[0].get(area), self.moe.and_then(|moe| moe.get(area))),
+            Some(whole) => self
+                .cells
+                .share(
+                    self.estimates.iter().map(|column| column.get(area)),
+                    whole.get(area),
+                )
+                .map(|share| self.with_margin(share, area)),
+            None => self.cells.read(
+                self.estimates[0].get(area),
+                self.moe.and_then(|moe| moe.get(area)),
+            ),
         };
-        let Some((estimate, moe, _)) = published else { return from_table };
+        let Some((estimate, moe, _)) = published else {
+            return from_table;
+        };
         let mut reading = self.cells.read(estimate, moe)?;
-        // Counts that cannot be understood can neither confirm a published percentage nor take it away.
-        let Ok(derived) = from_table else { return Ok(reading) };
+        // Counts that cannot be understood can neither confirm a published percentage nor take it
+        // away.
+        let Ok(derived) = from_table else {
+            return Ok(reading);
+        };
         if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
             reading.warning = Some("published_differs_from_counts");
         }
-        // The published table marks every null alike; the counts say when there is nobody to take a percentage of.
+        // The published table marks every null alike; the counts say when there is nobody to take a
+        // percentage of.
         if reading.null_reason.is_some() && derived.null_reason == Some("zero_universe") {
             reading.null_reason = derived.null_reason;
         }
@@ -94,23 +131,53 @@ impl<'s> MetricSource<'s> {
 
     /// Adds the approximate margin to a share that has a value.
     fn with_margin(&self, share: Reading, area: usize) -> Reading {
-        let (Some(_), Some(whole), Some((of_whole, of_parts))) = (share.value, self.whole, self.share_margins.split_last()) else { return share };
-        let parts = self.estimates.iter().zip(of_parts).map(|(estimate, margin)| (estimate.get(area), margin.get(area)));
-        Reading { moe_approximate: self.cells.share_margin(parts, (whole.get(area), of_whole.get(area))), ..share }
+        let (Some(_), Some(whole), Some((of_whole, of_parts))) =
+            (share.value, self.whole, self.share_margins.split_last())
+        else {
+            return share;
+        };
+        let parts = self
+            .estimates
+            .iter()
+            .zip(of_parts)
+            .map(|(estimate, margin)| (estimate.get(area), margin.get(area)));
+        Reading {
+            moe_approximate: self
+                .cells
+                .share_margin(parts, (whole.get(area), of_whole.get(area))),
+            ..share
+        }
     }
 
     /// The cells that a value would come from, with their variables: `B19013_E001=-777777777`.
     fn cells_as_published(&self, area: usize, published: Option<PublishedCells<'_>>) -> String {
         let cells: Vec<(String, Option<&str>)> = match (&self.metric.published, published) {
-            (Some(share), Some((estimate, moe, _))) => vec![(share.estimate.clone(), estimate), (share.moe.clone(), moe)],
+            (Some(share), Some((estimate, moe, _))) => {
+                vec![(share.estimate.clone(), estimate), (share.moe.clone(), moe)]
+            }
             _ => {
-                let estimates = self.metric.estimates().into_iter().zip(self.estimates.iter().map(|column| column.get(area)));
-                let whole = self.metric.denominator().zip(self.whole.map(|column| column.get(area)));
-                let moe = self.metric.moe().zip(self.moe.map(|column| column.get(area)));
+                let estimates = self
+                    .metric
+                    .estimates()
+                    .into_iter()
+                    .zip(self.estimates.iter().map(|column| column.get(area)));
+                let whole = self
+                    .metric
+                    .denominator()
+                    .zip(self.whole.map(|column| column.get(area)));
+                let moe = self
+                    .metric
+                    .moe()
+                    .zip(self.moe.map(|column| column.get(area)));
                 estimates.chain(whole).chain(moe).collect()
             }
         };
-        let cells = cells.into_iter().map(|(variable, cell)| format!("{variable}={}", cell.unwrap_or_default().replace(LIST_SEPARATOR, " ")));
+        let cells = cells.into_iter().map(|(variable, cell)| {
+            format!(
+                "{variable}={}",
+                cell.unwrap_or_default().replace(LIST_SEPARATOR, " ")
+            )
+        });
         cells.collect::<Vec<_>>().join(LIST_SEPARATOR)
     }
 }
@@ -179,17 +246,41 @@ impl<'l> MetricRows<'l> {
     }
 
     /// Adds the row of one metric for an area, or the finding why there is none.
-    pub(super) fn add(&mut self, source: &MetricSource<'_>, area: usize, code: &str, area_name: Option<&str>, name_pointer: Option<&[u64]>) {
+    pub(super) fn add(
+        &mut self,
+        source: &MetricSource<'_>,
+        area: usize,
+        code: &str,
+        area_name: Option<&str>,
+        name_pointer: Option<&[u64]>,
+    ) {
         let (metric, dataset_id) = (source.metric, self.level.dataset_id);
         self.record_id.clear();
-        write!(self.record_id, "{dataset_id}:{}:{code}:{}", self.vintage, metric.key).expect("text can be written");
+        write!(
+            self.record_id,
+            "{dataset_id}:{}:{code}:{}",
+            self.vintage, metric.key
+        )
+        .expect("text can be written");
         let Some(table_pointer) = &source.table.pointers[area] else {
-            let detail = format!("{} has no row for {code}, other tables of the vintage have", metric.table);
-            return self.issues.push(finding("missing_area", Severity::Quarantine, dataset_id, &self.record_id, detail));
+            let detail = format!(
+                "{} has no row for {code}, other tables of the vintage have",
+                metric.table
+            );
+            return self.issues.push(finding(
+                "missing_area",
+                Severity::Quarantine,
+                dataset_id,
+                &self.record_id,
+                detail,
+            ));
         };
         let published = source.share.as_ref().and_then(|share| share.row(area));
         let share_pointer = published.map(|(_, _, pointer)| pointer);
-        let share = metric.published.as_ref().filter(|_| share_pointer.is_some());
+        let share = metric
+            .published
+            .as_ref()
+            .filter(|_| share_pointer.is_some());
         let is_derived = metric.denominator.is_some() && share.is_none();
         let mut unknown_values = String::new();
         let reading = source.read(area, published).unwrap_or_else(|unknown| {
@@ -216,7 +307,10 @@ impl<'l> MetricRows<'l> {
             Some(&unknown_values),
         ];
         self.record_ids.append_value(&self.record_id);
-        for (column, text) in [(&mut self.area, Some(code)), (&mut self.area_name, area_name)] {
+        for (column, text) in [
+            (&mut self.area, Some(code)),
+            (&mut self.area_name, area_name),
+        ] {
             column.push_next(text);
         }
         for (column, cell) in self.few.iter_mut().zip(cells) {
@@ -227,7 +321,12 @@ impl<'l> MetricRows<'l> {
         self.moe.push(reading.moe);
         self.moe_approximate.push(reading.moe_approximate);
         self.is_derived.push(is_derived);
-        for pointer in [table_pointer.as_slice(), name_pointer.unwrap_or_default(), &source.universe.1, share_pointer.unwrap_or_default()] {
+        for pointer in [
+            table_pointer.as_slice(),
+            name_pointer.unwrap_or_default(),
+            &source.universe.1,
+            share_pointer.unwrap_or_default(),
+        ] {
             self.pointers.extend_from_slice(pointer);
         }
         self.pointer_ends.push(self.pointers.len());
@@ -235,18 +334,34 @@ impl<'l> MetricRows<'l> {
 
     pub(super) fn finish(self) -> Result<(DataFrame, Vec<Issue>)> {
         let height = self.value.len();
-        let mut columns = vec![self.record_ids.finish().into_column(), self.area.finish(self.level.area_column)?, self.area_name.finish("area_name")?];
+        let mut columns = vec![
+            self.record_ids.finish().into_column(),
+            self.area.finish(self.level.area_column)?,
+            self.area_name.finish("area_name")?,
+        ];
         for (column, name) in self.few.into_iter().zip(FEW_COLUMNS) {
             columns.push(column.finish(name)?);
         }
-        columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
+        columns.push(Column::new_scalar(
+            "vintage_year".into(),
+            Scalar::from(self.vintage),
+            height,
+        ));
         columns.push(Column::new("value".into(), self.value));
         columns.push(Column::new("bound".into(), self.bound));
         columns.push(Column::new("moe".into(), self.moe));
         columns.push(Column::new("moe_approximate".into(), self.moe_approximate));
         columns.push(Column::new("is_derived".into(), self.is_derived));
-        let start = |row: usize| if row == 0 { 0 } else { self.pointer_ends[row - 1] };
-        columns.push(pointer_column((0..height).map(|row| &self.pointers[start(row)..self.pointer_ends[row]])));
+        let start = |row: usize| {
+            if row == 0 {
+                0
+            } else {
+                self.pointer_ends[row - 1]
+            }
+        };
+        columns.push(pointer_column(
+            (0..height).map(|row| &self.pointers[start(row)..self.pointer_ends[row]]),
+        ));
         Ok((DataFrame::new(height, columns)?, self.issues))
     }
 }
@@ -263,13 +378,26 @@ struct PublishedColumns {
 
 impl PublishedColumns {
     fn find(metric: &Metric, published: &[DataFrame]) -> Result<Option<Self>> {
-        let Some(share) = &metric.published else { return Ok(None) };
-        let Some(frame) = published.iter().find(|frame| frame.column(&share.estimate).is_ok()) else { return Ok(None) };
-        Ok(Some(Self { estimate: text(frame, &share.estimate)?.clone(), moe: text(frame, &share.moe)?.clone(), pointers: pointers(frame, POINTERS)? }))
+        let Some(share) = &metric.published else {
+            return Ok(None);
+        };
+        let Some(frame) = published
+            .iter()
+            .find(|frame| frame.column(&share.estimate).is_ok())
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            estimate: text(frame, &share.estimate)?.clone(),
+            moe: text(frame, &share.moe)?.clone(),
+            pointers: pointers(frame, POINTERS)?,
+        }))
     }
 
     /// Those of a row, when the file has the area.
     fn row(&self, row: usize) -> Option<PublishedCells<'_>> {
-        self.pointers[row].as_deref().map(|pointer| (self.estimate.get(row), self.moe.get(row), pointer))
+        self.pointers[row]
+            .as_deref()
+            .map(|pointer| (self.estimate.get(row), self.moe.get(row), pointer))
     }
 }

@@ -51,7 +51,10 @@ impl Metric {
     }
 
     pub(super) fn estimates(&self) -> Vec<String> {
-        self.estimate.iter().map(|line| self.line('E', *line)).collect()
+        self.estimate
+            .iter()
+            .map(|line| self.line('E', *line))
+            .collect()
     }
 
     pub(super) fn denominator(&self) -> Option<String> {
@@ -60,21 +63,35 @@ impl Metric {
 
     /// The margin column of a published figure; a share has none.
     pub(super) fn moe(&self) -> Option<String> {
-        self.denominator.is_none().then(|| self.line('M', self.estimate[0]))
+        self.denominator
+            .is_none()
+            .then(|| self.line('M', self.estimate[0]))
     }
 
     /// The margin columns of what a share is computed from, the whole's last.
     pub(super) fn share_margins(&self) -> Vec<String> {
-        self.denominator.map_or_else(Vec::new, |whole| self.estimate.iter().chain([&whole]).map(|line| self.line('M', *line)).collect())
+        self.denominator.map_or_else(Vec::new, |whole| {
+            self.estimate
+                .iter()
+                .chain([&whole])
+                .map(|line| self.line('M', *line))
+                .collect()
+        })
     }
 
-    /// What the record names as the variable of its margin: of a share those that the approximate one is computed from.
+    /// What the record names as the variable of its margin: of a share those that the approximate
+    /// one is computed from.
     pub(super) fn moe_variable(&self) -> Option<String> {
         self.moe().or_else(|| Some(self.share_margins().join(",")))
     }
 
     pub(super) fn columns(&self) -> Vec<String> {
-        self.estimates().into_iter().chain(self.denominator()).chain(self.moe()).chain(self.share_margins()).collect()
+        self.estimates()
+            .into_iter()
+            .chain(self.denominator())
+            .chain(self.moe())
+            .chain(self.share_margins())
+            .collect()
     }
 
     pub(super) fn universe_variable(&self) -> String {

@@ -1,6 +1,6 @@
-//! A ZCTA's primary county: the one with the largest part of its land (then of its water, then the lower code), as in the Bureau's
-//! "2020 ZCTA to County Relationship File"; in Connecticut the planning region, because the survey and the Gazetteer have regions
-//! since 2022.
+//! A ZCTA's primary county: the one with the largest part of its land (then of its water, then the
+//! lower code), as in the Bureau's "2020 ZCTA to County Relationship File"; in Connecticut the
+//! planning region, because the survey and the Gazetteer have regions since 2022.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,7 +27,8 @@ pub(super) struct PrimaryCounty {
     /// Land of all parts of the ZCTA.
     pub(super) land_of_parts: i64,
     pub(super) county_count: i64,
-    /// The largest land part's county, which the survey's vintages before 2022 have in Connecticut too.
+    /// The largest land part's county, which the survey's vintages before 2022 have in Connecticut
+    /// too.
     pub(super) county_2020: County2020,
     /// Of all parts, and of the row of the crosswalk.
     pub(super) pointers: Vec<u64>,
@@ -63,11 +64,19 @@ struct Part<'f> {
 ///
 /// # Errors
 /// When a source is not there, or the crosswalk has a ZCTA twice.
-pub(super) fn read(context: &Context<'_>, connecticut: &str, dataset_id: &str, issues: &mut Vec<Issue>) -> Result<BTreeMap<String, PrimaryCounty>> {
+pub(super) fn read(
+    context: &Context<'_>,
+    connecticut: &str,
+    dataset_id: &str,
+    issues: &mut Vec<Issue>,
+) -> Result<BTreeMap<String, PrimaryCounty>> {
     let source = context.read_one("census.zcta_county")?;
     issues.extend(source.issues(dataset_id));
     // Rows without a ZCTA are county land outside every ZCTA.
-    let frame = context.without_repeats(&filtered(&source.frame, &source.frame.column("zcta")?.is_not_null())?)?;
+    let frame = context.without_repeats(&filtered(
+        &source.frame,
+        &source.frame.column("zcta")?.is_not_null(),
+    )?)?;
     let mut rejects = Rejects::new(frame.height());
     let land = convert(&frame, "land_part", "square metres", &mut rejects, whole)?;
     let water = convert(&frame, "water_part", "square metres", &mut rejects, whole)?;
@@ -77,9 +86,19 @@ pub(super) fn read(context: &Context<'_>, connecticut: &str, dataset_id: &str, i
     let zctas = text(&frame, "zcta")?;
     for (row, code, detail) in rejects.iter() {
         let record = format!("{dataset_id}:{}", zctas.get(row).unwrap_or_default());
-        issues.push(finding(code, Severity::Quarantine, dataset_id, &record, detail.to_owned()));
+        issues.push(finding(
+            code,
+            Severity::Quarantine,
+            dataset_id,
+            &record,
+            detail.to_owned(),
+        ));
     }
-    let (codes, names, all_pointers) = (text(&frame, "county_fips")?, text(&frame, "county_name")?, pointers(&frame, POINTERS)?);
+    let (codes, names, all_pointers) = (
+        text(&frame, "county_fips")?,
+        text(&frame, "county_name")?,
+        pointers(&frame, POINTERS)?,
+    );
     let part = |row: usize| {
         Some(Part {
             zcta: zctas.get(row)?,
@@ -91,12 +110,33 @@ pub(super) fn read(context: &Context<'_>, connecticut: &str, dataset_id: &str, i
         })
     };
     let kept = rejects.kept();
-    let mut parts: Vec<Part<'_>> = (0..frame.height()).filter(|row| kept.get(*row) == Some(true)).filter_map(part).collect();
-    parts.sort_by_key(|part| (part.zcta, Reverse(part.land), Reverse(part.water), part.county_fips));
-    let mut counties: BTreeMap<String, PrimaryCounty> =
-        parts.chunk_by(|a, b| a.zcta == b.zcta).map(|parts| (parts[0].zcta.to_owned(), largest_land_part(parts))).collect();
-    let in_connecticut = |parts: &[Part<'_>]| parts.iter().filter(|part| part.county_fips.starts_with(connecticut)).map(|part| part.land).sum();
-    let connecticut_land: BTreeMap<&str, i64> = parts.chunk_by(|a, b| a.zcta == b.zcta).map(|parts| (parts[0].zcta, in_connecticut(parts))).collect();
+    let mut parts: Vec<Part<'_>> = (0..frame.height())
+        .filter(|row| kept.get(*row) == Some(true))
+        .filter_map(part)
+        .collect();
+    parts.sort_by_key(|part| {
+        (
+            part.zcta,
+            Reverse(part.land),
+            Reverse(part.water),
+            part.county_fips,
+        )
+    });
+    let mut counties: BTreeMap<String, PrimaryCounty> = parts
+        .chunk_by(|a, b| a.zcta == b.zcta)
+        .map(|parts| (parts[0].zcta.to_owned(), largest_land_part(parts)))
+        .collect();
+    let in_connecticut = |parts: &[Part<'_>]| {
+        parts
+            .iter()
+            .filter(|part| part.county_fips.starts_with(connecticut))
+            .map(|part| part.land)
+            .sum()
+    };
+    let connecticut_land: BTreeMap<&str, i64> = parts
+        .chunk_by(|a, b| a.zcta == b.zcta)
+        .map(|parts| (parts[0].zcta, in_connecticut(parts)))
+        .collect();
     put_planning_regions(context, connecticut, &connecticut_land, &mut counties)?;
     Ok(counties)
 }
@@ -110,8 +150,16 @@ fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
         land: Some(parts[0].land),
         land_of_parts: parts.iter().map(|part| part.land).sum(),
         county_count: parts.len() as i64,
-        county_2020: County2020 { fips: parts[0].county_fips.to_owned(), name: parts[0].county_name.map(str::to_owned), land: parts[0].land },
-        pointers: parts.iter().flat_map(|part| part.pointers).copied().collect(),
+        county_2020: County2020 {
+            fips: parts[0].county_fips.to_owned(),
+            name: parts[0].county_name.map(str::to_owned),
+            land: parts[0].land,
+        },
+        pointers: parts
+            .iter()
+            .flat_map(|part| part.pointers)
+            .copied()
+            .collect(),
     }
 }
 
@@ -122,18 +170,49 @@ fn put_planning_regions(
     connecticut_land: &BTreeMap<&str, i64>,
     counties: &mut BTreeMap<String, PrimaryCounty>,
 ) -> Result<()> {
-    let is_old_county = |county: &PrimaryCounty| county.fips.as_deref().is_some_and(|fips| fips.starts_with(connecticut));
-    let zctas: StringChunked = counties.iter().filter(|(_, county)| is_old_county(county)).map(|(zcta, _)| Some(zcta.as_str())).collect();
-    let zctas = DataFrame::new(zctas.len(), vec![zctas.with_name("zcta".into()).into_column()])?;
-    let regions = left_join(zctas, context.without_repeats(&context.read_one("census.ct_planning_region")?.frame)?, "zcta")?;
-    let (zctas, codes, names, splits) = (text(&regions, "zcta")?, text(&regions, "region_fips")?, text(&regions, "region_name")?, text(&regions, "is_split")?);
+    let is_old_county = |county: &PrimaryCounty| {
+        county
+            .fips
+            .as_deref()
+            .is_some_and(|fips| fips.starts_with(connecticut))
+    };
+    let zctas: StringChunked = counties
+        .iter()
+        .filter(|(_, county)| is_old_county(county))
+        .map(|(zcta, _)| Some(zcta.as_str()))
+        .collect();
+    let zctas = DataFrame::new(
+        zctas.len(),
+        vec![zctas.with_name("zcta".into()).into_column()],
+    )?;
+    let regions = left_join(
+        zctas,
+        context.without_repeats(&context.read_one("census.ct_planning_region")?.frame)?,
+        "zcta",
+    )?;
+    let (zctas, codes, names, splits) = (
+        text(&regions, "zcta")?,
+        text(&regions, "region_fips")?,
+        text(&regions, "region_name")?,
+        text(&regions, "is_split")?,
+    );
     for (row, region_pointers) in pointers(&regions, POINTERS)?.into_iter().enumerate() {
-        let Some((zcta, county)) = zctas.get(row).and_then(|zcta| Some((zcta, counties.get_mut(zcta)?))) else { continue };
+        let Some((zcta, county)) = zctas
+            .get(row)
+            .and_then(|zcta| Some((zcta, counties.get_mut(zcta)?)))
+        else {
+            continue;
+        };
         let is_split = splits.get(row) == Some("yes");
         county.fips = codes.get(row).map(str::to_owned);
         county.name = names.get(row).map(str::to_owned);
-        county.basis = if is_split { "principal_town" } else { "planning_region" };
-        // The parts by region of a split ZCTA are not in the file; an unsplit one lies in its region with all its Connecticut land.
+        county.basis = if is_split {
+            "principal_town"
+        } else {
+            "planning_region"
+        };
+        // The parts by region of a split ZCTA are not in the file; an unsplit one lies in its
+        // region with all its Connecticut land.
         county.land = connecticut_land.get(zcta).copied().filter(|_| !is_split);
         county.pointers.extend(region_pointers.unwrap_or_default());
     }

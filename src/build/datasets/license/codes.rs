@@ -1,4 +1,5 @@
-//! A publisher's own table of its license codes: a description of each, and whether persons or organisations hold such licenses.
+//! A publisher's own table of its license codes: a description of each, and whether persons or
+//! organisations hold such licenses.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ pub(super) struct CodeTable<'f> {
     by_code: HashMap<String, Vec<usize>>,
 }
 
-/// The table's rows for one code. Empty if the list has no table of codes, or the table lacks the code.
+/// The table's rows for one code. Empty if the list has no table of codes, or the table lacks the
+/// code.
 #[derive(Default)]
 pub(super) struct Code<'c> {
     rows: Vec<Row<'c>>,
@@ -28,15 +30,34 @@ impl<'f> CodeTable<'f> {
                 by_code.entry(code.to_uppercase()).or_default().push(row);
             }
         }
-        Self { cells, settings, by_code }
+        Self {
+            cells,
+            settings,
+            by_code,
+        }
     }
 
-    /// Looks up the code of a row of the list. If the rows of a code disagree on whether it is for persons or organisations, the kind is left out.
+    /// Looks up the code of a row of the list. If the rows of a code disagree on whether it is for
+    /// persons or organisations, the kind is left out.
     pub(super) fn code(&self, row: Row<'_>, settings: &Settings) -> Code<'_> {
-        let found = row.text(&self.settings.of).and_then(|code| self.by_code.get(&code.to_uppercase()));
-        let rows: Vec<Row<'_>> = found.into_iter().flatten().map(|row| self.cells.row(*row, None)).collect();
-        let texts = rows.iter().filter_map(|row| row.text(&self.settings.text)).collect();
-        let kind = |row: &Row<'_>| settings.holder_kind.get(row.text(self.settings.kind.as_deref()?)?).copied();
+        let found = row
+            .text(&self.settings.of)
+            .and_then(|code| self.by_code.get(&code.to_uppercase()));
+        let rows: Vec<Row<'_>> = found
+            .into_iter()
+            .flatten()
+            .map(|row| self.cells.row(*row, None))
+            .collect();
+        let texts = rows
+            .iter()
+            .filter_map(|row| row.text(&self.settings.text))
+            .collect();
+        let kind = |row: &Row<'_>| {
+            settings
+                .holder_kind
+                .get(row.text(self.settings.kind.as_deref()?)?)
+                .copied()
+        };
         let first = rows.first().and_then(kind);
         let kind = first.filter(|first| rows.iter().all(|row| kind(row) == Some(*first)));
         Code { rows, texts, kind }
@@ -56,6 +77,8 @@ impl<'c> Code<'c> {
 
     /// Pointers of the table's rows.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
-        self.rows.iter().flat_map(|row| row.pointers().iter().copied())
+        self.rows
+            .iter()
+            .flat_map(|row| row.pointers().iter().copied())
     }
 }

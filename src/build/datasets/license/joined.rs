@@ -16,15 +16,32 @@ impl<'f> JoinedFile<'f> {
     pub(super) fn new(cells: Cells<'f>) -> Self {
         let mut by_number: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for row in 0..cells.height() {
-            by_number.entry(cells.row(row, None).text("number").unwrap_or_default().to_owned()).or_default().push(row);
+            by_number
+                .entry(
+                    cells
+                        .row(row, None)
+                        .text("number")
+                        .unwrap_or_default()
+                        .to_owned(),
+                )
+                .or_default()
+                .push(row);
         }
         Self { cells, by_number }
     }
 
     /// Rows whose license is not among the numbers.
     pub(super) fn without_license(&self, numbers: &BTreeSet<&str>) -> Vec<(&str, Row<'_>)> {
-        let unknown = self.by_number.iter().filter(|(number, _)| !numbers.contains(number.as_str()));
-        unknown.flat_map(|(number, rows)| rows.iter().map(|row| (number.as_str(), self.cells.row(*row, None)))).collect()
+        let unknown = self
+            .by_number
+            .iter()
+            .filter(|(number, _)| !numbers.contains(number.as_str()));
+        unknown
+            .flat_map(|(number, rows)| {
+                rows.iter()
+                    .map(|row| (number.as_str(), self.cells.row(*row, None)))
+            })
+            .collect()
     }
 }
 
@@ -48,7 +65,9 @@ impl Joins<'_> {
     pub(super) fn of(&self, number: &str) -> Joined<'_> {
         fn rows<'j>(file: Option<&'j JoinedFile<'_>>, number: &str) -> Vec<Row<'j>> {
             let found = file.and_then(|file| Some((file, file.by_number.get(number)?)));
-            found.map(|(file, rows)| rows.iter().map(|row| file.cells.row(*row, None)).collect()).unwrap_or_default()
+            found
+                .map(|(file, rows)| rows.iter().map(|row| file.cells.row(*row, None)).collect())
+                .unwrap_or_default()
         }
         Joined {
             bonds: rows(self.bonds.as_ref(), number),
@@ -59,32 +78,51 @@ impl Joins<'_> {
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &JoinedFile<'_>> {
-        [&self.bonds, &self.insurance, &self.principals].into_iter().flatten()
+        [&self.bonds, &self.insurance, &self.principals]
+            .into_iter()
+            .flatten()
     }
 }
 
 impl<'j> Joined<'j> {
     /// Pointers of all rows, in the order of the files.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
-        [&self.bonds, &self.insurance, &self.principals].into_iter().flatten().flat_map(|row| row.pointers().iter().copied())
+        [&self.bonds, &self.insurance, &self.principals]
+            .into_iter()
+            .flatten()
+            .flat_map(|row| row.pointers().iter().copied())
     }
 
-    /// The bond in force since the latest day; where no other file has bonds, the license's own row.
+    /// The bond in force since the latest day; where no other file has bonds, the license's own
+    /// row.
     pub(super) fn bond(&self, license: Row<'j>) -> Row<'j> {
-        self.latest(&self.bonds, ["bond_effective_date", "bond_expiration_date"]).unwrap_or(license)
+        self.latest(&self.bonds, ["bond_effective_date", "bond_expiration_date"])
+            .unwrap_or(license)
     }
 
     /// The policy in force since the latest day, as [`Joined::bond`].
     pub(super) fn insurance(&self, license: Row<'j>) -> Row<'j> {
-        self.latest(&self.insurance, ["insurance_effective_date", "insurance_expiration_date"]).unwrap_or(license)
+        self.latest(
+            &self.insurance,
+            ["insurance_effective_date", "insurance_expiration_date"],
+        )
+        .unwrap_or(license)
     }
 
-    /// Persons the list names for the business: of the license's own row, then those of the other file who have not left.
+    /// Persons the list names for the business: of the license's own row, then those of the other
+    /// file who have not left.
     pub(super) fn principals(&self, license: Row<'_>) -> Vec<String> {
-        let others = self.principals.iter().filter(|row| row.text("end_date").is_none()).filter_map(|row| row.text("principal"));
+        let others = self
+            .principals
+            .iter()
+            .filter(|row| row.text("end_date").is_none())
+            .filter_map(|row| row.text("principal"));
         let mut names: Vec<String> = Vec::new();
         for name in license.text("principal").into_iter().chain(others) {
-            if !names.iter().any(|known| name::words(known) == name::words(name)) {
+            if !names
+                .iter()
+                .any(|known| name::words(known) == name::words(name))
+            {
                 names.push(name.to_owned());
             }
         }
@@ -92,10 +130,15 @@ impl<'j> Joined<'j> {
     }
 
     fn latest(&self, rows: &[Row<'j>], columns: [&str; 2]) -> Option<Row<'j>> {
-        let day = |row: &Row<'_>, column: &str| match row.text(column).map(|text| date(text, self.date_formats)) {
+        let day = |row: &Row<'_>, column: &str| match row
+            .text(column)
+            .map(|text| date(text, self.date_formats))
+        {
             Some(Read::Value(day)) => day,
             _ => String::new(),
         };
-        rows.iter().max_by_key(|row| columns.map(|column| day(row, column))).copied()
+        rows.iter()
+            .max_by_key(|row| columns.map(|column| day(row, column)))
+            .copied()
     }
 }

@@ -109,7 +109,13 @@ impl Warnings {
         self.unknown_values.push(unknown_value(column, text));
     }
 
-    fn kept<T>(&mut self, read: Read<T>, code: &'static str, column: &str, text: &str) -> Option<T> {
+    fn kept<T>(
+        &mut self,
+        read: Read<T>,
+        code: &'static str,
+        column: &str,
+        text: &str,
+    ) -> Option<T> {
         match read {
             Read::Value(value) => Some(value),
             Read::Nothing => None,
@@ -132,44 +138,93 @@ impl Warnings {
 }
 
 /// Reads the license of a row. `Ok(None)` where the row has none at this place of several.
-pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>, code: &Code<'_>) -> Result<Option<License>, Refused> {
+pub(super) fn license(
+    reader: &Reader<'_>,
+    row: Row<'_>,
+    joins: &Joins<'_>,
+    code: &Code<'_>,
+) -> Result<Option<License>, Refused> {
     let settings = &reader.settings;
     let Some(number_raw) = number(settings, row) else {
-        return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
+        return if settings.repeats > 0 {
+            Ok(None)
+        } else {
+            Err(("missing_number", "the row has no license number".to_owned()))
+        };
     };
     for column in &settings.never_days {
-        if let Some(text) = row.text(column).filter(|text| matches!(date(text, &settings.date_formats), Read::Value(_))) {
-            return Err(("malformed_record", format!("`{column}` is the day `{text}`: cells are out of place")));
+        if let Some(text) = row
+            .text(column)
+            .filter(|text| matches!(date(text, &settings.date_formats), Read::Value(_)))
+        {
+            return Err((
+                "malformed_record",
+                format!("`{column}` is the day `{text}`: cells are out of place"),
+            ));
         }
     }
-    let Some(state) = settings.state.clone().or_else(|| row.text("license_state").and_then(state::usps).map(str::to_owned)) else {
-        return Err(("missing_state", format!("license {number_raw} is of no known state: `{}`", row.text("license_state").unwrap_or_default())));
+    let Some(state) = settings.state.clone().or_else(|| {
+        row.text("license_state")
+            .and_then(state::usps)
+            .map(str::to_owned)
+    }) else {
+        return Err((
+            "missing_state",
+            format!(
+                "license {number_raw} is of no known state: `{}`",
+                row.text("license_state").unwrap_or_default()
+            ),
+        ));
     };
     let number_raw = number_raw.as_ref();
     let shown = license_number::display(number_raw);
     let number_normalized = normalized(settings, row, number_raw);
     if number_normalized.is_empty() {
-        return Err(("missing_number", format!("`{number_raw}` is no license number")));
+        return Err((
+            "missing_number",
+            format!("`{number_raw}` is no license number"),
+        ));
     }
     let license_id = license_id(settings, row, &state, &number_normalized)?;
     let record_id = format!("{LICENSE}:{license_id}");
     let mut warnings = Warnings::default();
     let joined = joins.of(number_raw);
     for (column, text) in row.placeholders() {
-        warnings.add(PLACEHOLDER, format!("{column} is `{text}`, which stands for nothing"));
+        warnings.add(
+            PLACEHOLDER,
+            format!("{column} is `{text}`, which stands for nothing"),
+        );
     }
 
     let principals = joined.principals(row);
-    let Holder { name, normalized: name_normalized, party, person, business_name } = holder(row, settings, principals.first().map(String::as_str), code.kind())
-        .ok_or_else(|| ("missing_name", format!("license {number_raw} names no holder")))?;
-    // A sole owner's telephone is a person's; where nothing says that the holder is an organisation, it may be.
+    let Holder {
+        name,
+        normalized: name_normalized,
+        party,
+        person,
+        business_name,
+    } = holder(
+        row,
+        settings,
+        principals.first().map(String::as_str),
+        code.kind(),
+    )
+    .ok_or_else(|| {
+        (
+            "missing_name",
+            format!("license {number_raw} names no holder"),
+        )
+    })?;
+    // A sole owner's telephone is a person's; where nothing says that the holder is an
+    // organisation, it may be.
     let is_organization = party == Some("organization");
     let person = person.unwrap_or_default();
 
     let expiration_date = warnings.date(row, "expiration_date", settings);
     let (status, status_basis) = status(settings, reader.status_words, row, &mut warnings);
     let status = status.map(|status| unless_inactivated(status, row, settings, &mut warnings));
-    let (profession, profession_basis) = profession(settings, reader.profession_words, row, code, &mut warnings);
+    let (profession, profession_basis) =
+        profession(settings, reader.profession_words, row, code, &mut warnings);
     let location = Location::of(row);
     let bond = joined.bond(row);
     let insurance = joined.insurance(row);
@@ -179,7 +234,10 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>, code
             "unknown".to_owned()
         })
     });
-    if let Some(kind) = row.text("holder_kind").filter(|kind| settings.holder_kind.get(kind).is_none()) {
+    if let Some(kind) = row
+        .text("holder_kind")
+        .filter(|kind| settings.holder_kind.get(kind).is_none())
+    {
         warnings.add_unknown("unmapped_holder_kind", "holder_kind", kind);
     }
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -222,7 +280,10 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>, code
         address_state: location.state,
         zip: location.zip,
         county: own("county"),
-        phone: row.text("phone").filter(|_| is_organization).and_then(phone::phone),
+        phone: row
+            .text("phone")
+            .filter(|_| is_organization)
+            .and_then(phone::phone),
         bond_surety: bond.text("bond_surety").map(str::to_owned),
         bond_effective_date: warnings.date(bond, "bond_effective_date", settings),
         bond_expiration_date: warnings.date(bond, "bond_expiration_date", settings),
@@ -234,16 +295,32 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>, code
         workers_comp_coverage: workers_comp,
         workers_comp_insurer: own("workers_comp_insurer"),
         workers_comp_expiration_date: warnings.date(row, "workers_comp_expiration_date", settings),
-        verify_url: own("verify_url").or_else(|| settings.verify_url.as_deref().and_then(|template| fill(template, row))),
+        verify_url: own("verify_url").or_else(|| {
+            settings
+                .verify_url
+                .as_deref()
+                .and_then(|template| fill(template, row))
+        }),
         unknown_values: Some(warnings.unknown_values.join(LIST_SEPARATOR)),
         bond_amount: Cents(warnings.money(bond, "bond_amount")),
         insurance_amount: Cents(warnings.money(insurance, "insurance_amount")),
     };
     let cells = cells.into_cells();
-    let issue = |(code, detail)| reader.finding(code, Severity::Warning, &record_id, detail, row.pointers());
+    let issue = |(code, detail)| {
+        reader.finding(code, Severity::Warning, &record_id, detail, row.pointers())
+    };
     let others = joined.pointers().chain(code.pointers()).collect();
     let warnings = warnings.found.into_iter().map(issue).collect();
-    Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers: row.pointers().to_vec() }, others, warnings }))
+    Ok(Some(License {
+        state,
+        license_id,
+        row: PublishedRow {
+            cells,
+            pointers: row.pointers().to_vec(),
+        },
+        others,
+        warnings,
+    }))
 }
 
 /// The number of a row, or what stands for it.
@@ -251,20 +328,41 @@ pub(super) fn number<'r>(settings: &Settings, row: Row<'r>) -> Option<Cow<'r, st
     if let Some(number) = row.text("number") {
         return Some(Cow::Borrowed(number));
     }
-    let parts: Option<Vec<&str>> = settings.number_from.iter().map(|column| row.text(column)).collect();
-    parts.filter(|parts| !parts.is_empty()).map(|parts| Cow::Owned(parts.concat()))
+    let parts: Option<Vec<&str>> = settings
+        .number_from
+        .iter()
+        .map(|column| row.text(column))
+        .collect();
+    parts
+        .filter(|parts| !parts.is_empty())
+        .map(|parts| Cow::Owned(parts.concat()))
 }
 
 fn normalized(settings: &Settings, row: Row<'_>, number: &str) -> String {
     let mut prefixes = settings.number_prefixes.clone();
-    prefixes.extend(settings.number_prefix_column.as_deref().and_then(|column| row.text(column)).map(str::to_owned));
+    prefixes.extend(
+        settings
+            .number_prefix_column
+            .as_deref()
+            .and_then(|column| row.text(column))
+            .map(str::to_owned),
+    );
     let shown = license_number::display(number);
-    let bare = settings.number_suffixes.iter().find_map(|suffix| shown.strip_suffix(suffix.as_str())).filter(|bare| !bare.is_empty());
+    let bare = settings
+        .number_suffixes
+        .iter()
+        .find_map(|suffix| shown.strip_suffix(suffix.as_str()))
+        .filter(|bare| !bare.is_empty());
     license_number::normalized(bare.unwrap_or(&shown), &prefixes)
 }
 
 /// `TX-tdlr-ba-21907`. Characters that a path cannot hold are `-`.
-fn license_id(settings: &Settings, row: Row<'_>, state: &str, number: &str) -> Result<String, Refused> {
+fn license_id(
+    settings: &Settings,
+    row: Row<'_>,
+    state: &str,
+    number: &str,
+) -> Result<String, Refused> {
     let mut parts = vec![state.to_owned(), settings.source.clone()];
     for column in &settings.id_from {
         let text = row
@@ -274,11 +372,21 @@ fn license_id(settings: &Settings, row: Row<'_>, state: &str, number: &str) -> R
     }
     parts.push(number.to_owned());
     let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '.' | '_' | '~' | '-');
-    Ok(parts.join("-").chars().map(|c| if is_safe(c) { c } else { '-' }).collect())
+    Ok(parts
+        .join("-")
+        .chars()
+        .map(|c| if is_safe(c) { c } else { '-' })
+        .collect())
 }
 
-/// The status that the list states, and how it is known; no status where it follows from the expiration date and the day of the question.
-fn status(settings: &Settings, words: &Words, row: Row<'_>, warnings: &mut Warnings) -> (Option<String>, &'static str) {
+/// The status that the list states, and how it is known; no status where it follows from the
+/// expiration date and the day of the question.
+fn status(
+    settings: &Settings,
+    words: &Words,
+    row: Row<'_>,
+    warnings: &mut Warnings,
+) -> (Option<String>, &'static str) {
     let basis = settings.status_basis.as_str();
     let unknown = (Some(UNKNOWN.to_owned()), basis);
     let text = match settings.status_basis {
@@ -293,7 +401,13 @@ fn status(settings: &Settings, words: &Words, row: Row<'_>, warnings: &mut Warni
         return (Some(own.clone()), basis);
     }
     // The list says how two texts decide together, unless both mean the same by themselves.
-    let is_same = |shared: &str| second.is_none_or(|second| words.get(second).is_some_and(|other| other.is_empty() || other == shared));
+    let is_same = |shared: &str| {
+        second.is_none_or(|second| {
+            words
+                .get(second)
+                .is_some_and(|other| other.is_empty() || other == shared)
+        })
+    };
     match (words.get(text), second) {
         (Some(shared), _) if is_same(shared) => match shared {
             "" => unknown,
@@ -310,11 +424,18 @@ fn status(settings: &Settings, words: &Words, row: Row<'_>, warnings: &mut Warni
     }
 }
 
-/// The status, unless it is `active` though the license was inactivated and not reactivated since: which of the two the list means is not known.
-fn unless_inactivated(status: String, row: Row<'_>, settings: &Settings, warnings: &mut Warnings) -> String {
+/// The status, unless it is `active` though the license was inactivated and not reactivated since:
+/// which of the two the list means is not known.
+fn unless_inactivated(
+    status: String,
+    row: Row<'_>,
+    settings: &Settings,
+    warnings: &mut Warnings,
+) -> String {
     let inactivated = warnings.date(row, "inactivated_date", settings);
     let reactivated = warnings.date(row, "reactivated_date", settings);
-    match inactivated.filter(|day| status == "active" && reactivated.is_none_or(|back| back < *day)) {
+    match inactivated.filter(|day| status == "active" && reactivated.is_none_or(|back| back < *day))
+    {
         Some(day) => {
             warnings.add("inactive_by_date", format!("the status is active, but the license was inactivated on {day} and not reactivated since"));
             "unknown".to_owned()
@@ -323,22 +444,48 @@ fn unless_inactivated(status: String, row: Row<'_>, settings: &Settings, warning
     }
 }
 
-/// The first profession that one of the row's texts means, and how it is known. What the publisher's table of codes says counts after the row's own
-/// texts in the list's table, and instead of them in the shared vocabulary: a bare code is no word.
-fn profession(settings: &Settings, words: &Words, row: Row<'_>, code: &Code<'_>, warnings: &mut Warnings) -> (String, Option<&'static str>) {
+/// The first profession that one of the row's texts means, and how it is known. What the
+/// publisher's table of codes says counts after the row's own texts in the list's table, and
+/// instead of them in the shared vocabulary: a bare code is no word.
+fn profession(
+    settings: &Settings,
+    words: &Words,
+    row: Row<'_>,
+    code: &Code<'_>,
+    warnings: &mut Warnings,
+) -> (String, Option<&'static str>) {
     let own = |text: &str| settings.profession.get(text).map(String::as_str);
-    let texts = || settings.profession_from.iter().filter_map(|column| row.text(column));
-    let parts = |text: &str| -> Vec<String> {
-        let is_classes = settings.class_separator.is_some_and(|separator| text.contains(separator));
-        let separator = settings.class_separator.filter(|_| is_classes).unwrap_or('\u{1f}');
-        text.split(separator).map(|part| class_code(part, settings.class_is_padded)).collect()
+    let texts = || {
+        settings
+            .profession_from
+            .iter()
+            .filter_map(|column| row.text(column))
     };
-    let declared = || texts().find_map(|text| own(text).or_else(|| parts(text).iter().find_map(|part| own(part))));
+    let parts = |text: &str| -> Vec<String> {
+        let is_classes = settings
+            .class_separator
+            .is_some_and(|separator| text.contains(separator));
+        let separator = settings
+            .class_separator
+            .filter(|_| is_classes)
+            .unwrap_or('\u{1f}');
+        text.split(separator)
+            .map(|part| class_code(part, settings.class_is_padded))
+            .collect()
+    };
+    let declared = || {
+        texts().find_map(|text| own(text).or_else(|| parts(text).iter().find_map(|part| own(part))))
+    };
     if let Some(declared) = declared().or_else(|| agreed(code.texts(), own)) {
-        return (declared.to_owned(), Some(DECLARED).filter(|_| declared != UNKNOWN));
+        return (
+            declared.to_owned(),
+            Some(DECLARED).filter(|_| declared != UNKNOWN),
+        );
     }
     let shared = match code.texts() {
-        [] => texts().filter_map(|text| words.get(text)).reduce(|first, next| if first.is_empty() { next } else { first }),
+        [] => texts()
+            .filter_map(|text| words.get(text))
+            .reduce(|first, next| if first.is_empty() { next } else { first }),
         stood_for => agreed(stood_for, |text| words.get(text)),
     };
     match (shared, &settings.profession_default) {
@@ -346,40 +493,69 @@ fn profession(settings: &Settings, words: &Words, row: Row<'_>, code: &Code<'_>,
         (_, Some(default)) => (default.clone(), Some(DECLARED)),
         (Some(_), None) => (UNKNOWN.to_owned(), None),
         (None, None) => {
-            let unknown = if code.texts().is_empty() { texts().collect() } else { code.texts().to_vec() };
+            let unknown = if code.texts().is_empty() {
+                texts().collect()
+            } else {
+                code.texts().to_vec()
+            };
             warnings.add_unknown("unmapped_profession", "profession", &unknown.join(", "));
             (UNKNOWN.to_owned(), None)
         }
     }
 }
 
-/// Returns the meaning that all texts share. Returns `None` if they have different meanings, or if the meaning of one is not known.
+/// Returns the meaning that all texts share. Returns `None` if they have different meanings, or if
+/// the meaning of one is not known.
 fn agreed<'t>(texts: &[&str], meaning: impl Fn(&str) -> Option<&'t str>) -> Option<&'t str> {
     let first = meaning(texts.first()?)?;
-    texts.iter().all(|text| meaning(text) == Some(first)).then_some(first)
+    texts
+        .iter()
+        .all(|text| meaning(text) == Some(first))
+        .then_some(first)
 }
 
 /// The type of license as published.
 fn profession_raw(settings: &Settings, row: Row<'_>) -> String {
     let own = row.text("profession");
-    own.or_else(|| settings.profession_from.iter().find_map(|column| row.text(column))).unwrap_or_default().to_owned()
+    own.or_else(|| {
+        settings
+            .profession_from
+            .iter()
+            .find_map(|column| row.text(column))
+    })
+    .unwrap_or_default()
+    .to_owned()
 }
 
 fn classifications(settings: &Settings, row: Row<'_>) -> String {
     let describe = |code: String, text: Option<&str>| {
-        let description = text.or_else(|| settings.class_description.get(&code).map(String::as_str));
-        description.map_or_else(|| code.clone(), |description| format!("{code}={description}"))
+        let description =
+            text.or_else(|| settings.class_description.get(&code).map(String::as_str));
+        description.map_or_else(
+            || code.clone(),
+            |description| format!("{code}={description}"),
+        )
     };
     let mut found: Vec<String> = Vec::new();
     if let Some(cell) = row.text("classes") {
         let separator = settings.class_separator.unwrap_or('\u{1f}');
-        let codes = cell.split(separator).map(|code| class_code(code, settings.class_is_padded)).filter(|code| !code.is_empty());
+        let codes = cell
+            .split(separator)
+            .map(|code| class_code(code, settings.class_is_padded))
+            .filter(|code| !code.is_empty());
         found.extend(codes.map(|code| describe(code, None)));
     }
-    for (code, text) in [("class_code", "class_text"), ("class_code_2", "class_text_2")] {
+    for (code, text) in [
+        ("class_code", "class_text"),
+        ("class_code_2", "class_text_2"),
+    ] {
         let (code, text) = (row.text(code), row.text(text));
         // Some boards repeat the code in front of its description.
-        let text = code.and_then(|code| text?.strip_prefix(code)).map(str::trim).filter(|bare| !bare.is_empty()).or(text);
+        let text = code
+            .and_then(|code| text?.strip_prefix(code))
+            .map(str::trim)
+            .filter(|bare| !bare.is_empty())
+            .or(text);
         found.extend(code.map(|code| describe(class_code(code, settings.class_is_padded), text)));
     }
     let mut listed = Vec::new();
@@ -406,14 +582,26 @@ impl Location {
             // Behind a street, so that the city is not taken for one.
             let parsed = line::parse_line(&format!("1 A ST, {line}"));
             let some = |text: String| (!text.is_empty()).then_some(text);
-            return Self { city: some(parsed.city), state: some(parsed.state), zip: some(parsed.zip) };
+            return Self {
+                city: some(parsed.city),
+                state: some(parsed.state),
+                zip: some(parsed.zip),
+            };
         }
         let zip = row.text("zip").and_then(|text| {
             let is_foreign = text.chars().any(char::is_alphabetic);
-            address::zip(text).map(|(five, _)| five).or_else(|| is_foreign.then(|| text.to_uppercase()))
+            address::zip(text)
+                .map(|(five, _)| five)
+                .or_else(|| is_foreign.then(|| text.to_uppercase()))
         });
-        let state = row.text("address_state").map(|text| state::usps(text).unwrap_or(text).to_owned());
-        Self { city: own("city"), state, zip }
+        let state = row
+            .text("address_state")
+            .map(|text| state::usps(text).unwrap_or(text).to_owned());
+        Self {
+            city: own("city"),
+            state,
+            zip,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! Lists of licenses: one builder for all boards. What differs between them (which column is what, what a status means) is declared in
-//! `pipelines/license/*.toml`. Sources: general.md of each list's own file; grain: one row per license, and one per disciplinary action.
-//! Never published: street addresses, e-mail addresses, telephones of persons, numbers of bonds and policies.
+//! Lists of licenses: one builder for all boards. What differs between them (which column is what,
+//! what a status means) is declared in `pipelines/license/*.toml`. Sources: general.md of each
+//! list's own file; grain: one row per license, and one per disciplinary action. Never published:
+//! street addresses, e-mail addresses, telephones of persons, numbers of bonds and policies.
 
 mod cells;
 mod codes;
@@ -47,21 +48,47 @@ published_row! {
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 7, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 7,
+    build: Build::Whole(build),
+    check,
+    vocabulary: Some(&VOCABULARY),
+};
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(read_settings::<Settings>(declaration)?.columns()),
     words: &[
-        vocabulary::Words { setting: "status", dataset_id: LICENSE, column: "status" },
-        vocabulary::Words { setting: "profession", dataset_id: LICENSE, column: "profession" },
-        vocabulary::Words { setting: "profession_default", dataset_id: LICENSE, column: "profession" },
-        vocabulary::Words { setting: "workers_comp", dataset_id: LICENSE, column: "workers_comp_coverage" },
-        vocabulary::Words { setting: "evidence", dataset_id: LICENSE, column: "evidence" },
+        vocabulary::Words {
+            setting: "status",
+            dataset_id: LICENSE,
+            column: "status",
+        },
+        vocabulary::Words {
+            setting: "profession",
+            dataset_id: LICENSE,
+            column: "profession",
+        },
+        vocabulary::Words {
+            setting: "profession_default",
+            dataset_id: LICENSE,
+            column: "profession",
+        },
+        vocabulary::Words {
+            setting: "workers_comp",
+            dataset_id: LICENSE,
+            column: "workers_comp_coverage",
+        },
+        vocabulary::Words {
+            setting: "evidence",
+            dataset_id: LICENSE,
+            column: "evidence",
+        },
     ],
     same_names: Some(same_names),
 };
 
-/// Names, addresses and professions are put together from several columns, bonds and insurances may be joined.
+/// Names, addresses and professions are put together from several columns, bonds and insurances may
+/// be joined.
 const SAME_NAMES: [&str; 13] = [
     "number",
     "license_class",
@@ -80,51 +107,118 @@ const SAME_NAMES: [&str; 13] = [
 
 fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
     let settings = read_settings::<Settings>(declaration)?;
-    let sources = std::iter::once(settings.licenses).chain(settings.more_licenses).collect();
-    Ok(SameNames { dataset_id: LICENSE, sources, columns: SAME_NAMES.to_vec() })
+    let sources = std::iter::once(settings.licenses)
+        .chain(settings.more_licenses)
+        .collect();
+    Ok(SameNames {
+        dataset_id: LICENSE,
+        sources,
+        columns: SAME_NAMES.to_vec(),
+    })
 }
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = read_settings(declaration)?;
     let fault = |key: &str, message: String| Err(Fault::of_settings(key, message));
-    let joined = [&settings.joined.bonds, &settings.joined.insurance, &settings.joined.principals];
+    let joined = [
+        &settings.joined.bonds,
+        &settings.joined.insurance,
+        &settings.joined.principals,
+    ];
     let codes = settings.codes.as_ref().map(|codes| &codes.source);
-    for source in std::iter::once(&settings.licenses).chain(&settings.more_licenses).chain(joined.into_iter().flatten()).chain(codes) {
-        if !declaration.sources.iter().any(|declared| declared.source_id == *source) {
+    for source in std::iter::once(&settings.licenses)
+        .chain(&settings.more_licenses)
+        .chain(joined.into_iter().flatten())
+        .chain(codes)
+    {
+        if !declaration
+            .sources
+            .iter()
+            .any(|declared| declared.source_id == *source)
+        {
             return fault("", format!("no source `{source}`"));
         }
     }
-    let states_one = declaration.sources.iter().any(|source| source.columns.contains_key("status"));
-    if !settings.status.is_empty() && (settings.status_basis != StatusBasis::Source || !states_one) {
-        return fault("status", "`status` is for lists that state one, and for no others".to_owned());
+    let states_one = declaration
+        .sources
+        .iter()
+        .any(|source| source.columns.contains_key("status"));
+    if !settings.status.is_empty() && (settings.status_basis != StatusBasis::Source || !states_one)
+    {
+        return fault(
+            "status",
+            "`status` is for lists that state one, and for no others".to_owned(),
+        );
     }
     if settings.profession_from.is_empty() && settings.profession_default.is_none() {
-        return fault("profession_from", "neither a column nor `profession_default` says the profession".to_owned());
+        return fault(
+            "profession_from",
+            "neither a column nor `profession_default` says the profession".to_owned(),
+        );
     }
     if settings.row_per_case != declaration.produces.iter().any(|dataset| dataset == ACTION) {
-        return fault("row_per_case", format!("`row_per_case` is for lists that produce `{ACTION}`"));
+        return fault(
+            "row_per_case",
+            format!("`row_per_case` is for lists that produce `{ACTION}`"),
+        );
     }
     Ok(())
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = read_settings(context.declaration)?;
-    let frames = |source: &Option<String>| source.as_deref().map(|source| context.read(source)).transpose().map(Option::unwrap_or_default);
-    let joined = [frames(&settings.joined.bonds)?, frames(&settings.joined.insurance)?, frames(&settings.joined.principals)?];
-    let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), LicenseRow::COLUMNS.to_vec());
-    let mut actions = Tables::new(ACTION, &settings.source, context.bucket(), ActionRow::COLUMNS.to_vec());
-    // Findings that name no state belong to the table of the list's own, or of the first state of several.
-    let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues_without_text(LICENSE)).collect();
+    let frames = |source: &Option<String>| {
+        source
+            .as_deref()
+            .map(|source| context.read(source))
+            .transpose()
+            .map(Option::unwrap_or_default)
+    };
+    let joined = [
+        frames(&settings.joined.bonds)?,
+        frames(&settings.joined.insurance)?,
+        frames(&settings.joined.principals)?,
+    ];
+    let mut licenses = Tables::new(
+        LICENSE,
+        &settings.source,
+        context.bucket(),
+        LicenseRow::COLUMNS.to_vec(),
+    );
+    let mut actions = Tables::new(
+        ACTION,
+        &settings.source,
+        context.bucket(),
+        ActionRow::COLUMNS.to_vec(),
+    );
+    // Findings that name no state belong to the table of the list's own, or of the first state of
+    // several.
+    let mut findings: Vec<Issue> = joined
+        .iter()
+        .flatten()
+        .flat_map(|frame| frame.issues_without_text(LICENSE))
+        .collect();
     let joins = Joins {
         bonds: joined_file(&joined[0], &settings)?,
         insurance: joined_file(&joined[1], &settings)?,
         principals: joined_file(&joined[2], &settings)?,
         date_formats: &settings.date_formats,
     };
-    let code_file = settings.codes.as_ref().map(|codes| context.read_optional(&codes.source)).transpose()?.flatten();
-    findings.extend(code_file.iter().flat_map(|file| file.issues_without_text(LICENSE)));
+    let code_file = settings
+        .codes
+        .as_ref()
+        .map(|codes| context.read_optional(&codes.source))
+        .transpose()?
+        .flatten();
+    findings.extend(
+        code_file
+            .iter()
+            .flat_map(|file| file.issues_without_text(LICENSE)),
+    );
     let code_table = match (&code_file, &settings.codes) {
-        (Some(file), Some(codes)) => Some(CodeTable::new(Cells::new(&file.frame, &settings)?, codes)),
+        (Some(file), Some(codes)) => {
+            Some(CodeTable::new(Cells::new(&file.frame, &settings)?, codes))
+        }
         _ => None,
     };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
@@ -134,8 +228,17 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         for source in context.read(source_id)? {
             findings.extend(source.issues_without_text(LICENSE));
             let cells = Cells::new(&source.frame, &settings)?;
-            let (status_words, profession_words) = (context.words(LICENSE, "status"), context.words(LICENSE, "profession"));
-            let reader = Reader { context, settings: &settings, status_words, profession_words, source_id: source_id.clone() };
+            let (status_words, profession_words) = (
+                context.words(LICENSE, "status"),
+                context.words(LICENSE, "profession"),
+            );
+            let reader = Reader {
+                context,
+                settings: &settings,
+                status_words,
+                profession_words,
+                source_id: source_id.clone(),
+            };
             let mut cases = Cases::default();
             for row in 0..cells.height() {
                 for repeat in repeats(&settings) {
@@ -144,10 +247,18 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                         findings.push(reader.passed_over(why, row));
                         continue;
                     }
-                    numbers.extend(row.text("number").filter(|_| joins.files().next().is_some()).map(str::to_owned));
-                    let code = code_table.as_ref().map_or_else(Code::default, |table| table.code(row, &settings));
+                    numbers.extend(
+                        row.text("number")
+                            .filter(|_| joins.files().next().is_some())
+                            .map(str::to_owned),
+                    );
+                    let code = code_table
+                        .as_ref()
+                        .map_or_else(Code::default, |table| table.code(row, &settings));
                     match license_row::license(&reader, row, &joins, &code) {
-                        Ok(Some(license)) if known.contains(&license.license_id) => context.leave_out("repeated", license.row.pointers),
+                        Ok(Some(license)) if known.contains(&license.license_id) => {
+                            context.leave_out("repeated", license.row.pointers)
+                        }
                         Ok(Some(license)) => {
                             if !settings.more_licenses.is_empty() {
                                 of_source.insert(license.license_id.clone());
@@ -185,23 +296,38 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-fn joined_file<'f>(frames: &'f [SourceFrame], settings: &'f Settings) -> Result<Option<JoinedFile<'f>>> {
-    frames.first().map(|frame| Ok(JoinedFile::new(Cells::new(&frame.frame, settings)?))).transpose()
+fn joined_file<'f>(
+    frames: &'f [SourceFrame],
+    settings: &'f Settings,
+) -> Result<Option<JoinedFile<'f>>> {
+    frames
+        .first()
+        .map(|frame| Ok(JoinedFile::new(Cells::new(&frame.frame, settings)?)))
+        .transpose()
 }
 
 /// Places of a row that may hold a license: one without a name of its own, or numbered ones.
 fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
     let numbered = settings.repeats;
-    (numbered == 0).then_some(None).into_iter().chain((1..=numbered).map(Some))
+    (numbered == 0)
+        .then_some(None)
+        .into_iter()
+        .chain((1..=numbered).map(Some))
 }
 
 /// What a row says that is about no license.
 fn no_license(settings: &Settings, row: Row<'_>) -> Option<String> {
-    if let Some(status) = row.text("status").filter(|status| is_listed(&settings.not_licenses, status)) {
+    if let Some(status) = row
+        .text("status")
+        .filter(|status| is_listed(&settings.not_licenses, status))
+    {
         return Some(format!("the row's status is `{status}`"));
     }
-    let kind = row.text("type_code").filter(|kind| is_listed(&settings.not_license_types, kind));
-    kind.filter(|_| license_row::number(settings, row).is_none()).map(|kind| format!("the row is of type `{kind}` and has no number"))
+    let kind = row
+        .text("type_code")
+        .filter(|kind| is_listed(&settings.not_license_types, kind));
+    kind.filter(|_| license_row::number(settings, row).is_none())
+        .map(|kind| format!("the row is of type `{kind}` and has no number"))
 }
 
 /// Adds a license to the table of its state.
@@ -211,16 +337,38 @@ fn push(licenses: &mut Tables, mut license: License) {
     licenses.push(&license.state, license.row);
 }
 
-/// Rows of joined files whose license the list does not have: not lost silently, but no license of their own.
-fn without_license(context: &Context<'_>, settings: &Settings, joins: &Joins<'_>, numbers: &BTreeSet<String>) -> Vec<Issue> {
+/// Rows of joined files whose license the list does not have: not lost silently, but no license of
+/// their own.
+fn without_license(
+    context: &Context<'_>,
+    settings: &Settings,
+    joins: &Joins<'_>,
+    numbers: &BTreeSet<String>,
+) -> Vec<Issue> {
     let numbers: BTreeSet<&str> = numbers.iter().map(String::as_str).collect();
     let issue = |(number, row): (&str, Row<'_>)| {
         let pointer = context.resolve(row.pointers()).into_iter().next();
-        let source = pointer.as_ref().map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset)).unwrap_or_default();
+        let source = pointer
+            .as_ref()
+            .map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset))
+            .unwrap_or_default();
         let detail = format!("license {number} is not in {}", settings.licenses);
-        Issue { pointer, ..finding("license_not_listed", Severity::Warning, LICENSE, &source, detail) }
+        Issue {
+            pointer,
+            ..finding(
+                "license_not_listed",
+                Severity::Warning,
+                LICENSE,
+                &source,
+                detail,
+            )
+        }
     };
-    joins.files().flat_map(|file| file.without_license(&numbers)).map(issue).collect()
+    joins
+        .files()
+        .flat_map(|file| file.without_license(&numbers))
+        .map(issue)
+        .collect()
 }
 
 /// What every row of a snapshot is read with.
@@ -233,29 +381,55 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn finding(&self, code: &str, severity: Severity, record: &str, detail: String, pointers: &[u64]) -> Issue {
-        Issue { pointer: self.context.resolve(pointers).into_iter().next(), ..finding(code, severity, LICENSE, record, detail) }
+    fn finding(
+        &self,
+        code: &str,
+        severity: Severity,
+        record: &str,
+        detail: String,
+        pointers: &[u64],
+    ) -> Issue {
+        Issue {
+            pointer: self.context.resolve(pointers).into_iter().next(),
+            ..finding(code, severity, LICENSE, record, detail)
+        }
     }
 
     /// A row that is not about a license: counted, not set aside.
     fn passed_over(&self, why: String, row: Row<'_>) -> Issue {
-        self.finding("not_a_license", Severity::Warning, &self.place(row), why, row.pointers())
+        self.finding(
+            "not_a_license",
+            Severity::Warning,
+            &self.place(row),
+            why,
+            row.pointers(),
+        )
     }
 
     /// Where a row without a key of its own stands.
     fn place(&self, row: Row<'_>) -> String {
         let offset = row.pointers().get(2).copied().unwrap_or_default();
-        let repeat = row.repeat().map(|repeat| format!("#{repeat}")).unwrap_or_default();
+        let repeat = row
+            .repeat()
+            .map(|repeat| format!("#{repeat}"))
+            .unwrap_or_default();
         format!("{}@{offset}{repeat}", self.source_id)
     }
 
     fn refused(&self, code: &str, detail: String, row: Row<'_>) -> Issue {
-        self.finding(code, Severity::Quarantine, &self.place(row), detail, row.pointers())
+        self.finding(
+            code,
+            Severity::Quarantine,
+            &self.place(row),
+            detail,
+            row.pointers(),
+        )
     }
 }
 
-/// Licenses of a list with one row per disciplinary case. Rows that are equal but for the case are one license. Of rows that differ in more, those that
-/// say what most do not are set aside; where no more than half say the same they stay several, which validation sets aside as contradicting.
+/// Licenses of a list with one row per disciplinary case. Rows that are equal but for the case are
+/// one license. Of rows that differ in more, those that say what most do not are set aside; where
+/// no more than half say the same they stay several, which validation sets aside as contradicting.
 #[derive(Default)]
 struct Cases {
     by_license: BTreeMap<String, Known>,
@@ -281,12 +455,19 @@ struct Case {
 impl Cases {
     fn add(&mut self, license: License, row: Row<'_>) {
         let digest = Digest::of(format!("{:?}", license.row.cells).as_bytes());
-        let known = self.by_license.entry(license.license_id.clone()).or_insert_with(|| Known {
-            state: license.state.clone(),
-            licenses: Vec::new(),
-            cases: Vec::new(),
-        });
-        match known.licenses.iter_mut().find(|(other, ..)| *other == digest) {
+        let known = self
+            .by_license
+            .entry(license.license_id.clone())
+            .or_insert_with(|| Known {
+                state: license.state.clone(),
+                licenses: Vec::new(),
+                cases: Vec::new(),
+            });
+        match known
+            .licenses
+            .iter_mut()
+            .find(|(other, ..)| *other == digest)
+        {
             Some((_, same, count)) => {
                 same.row.pointers.extend(license.row.pointers);
                 *count += 1;
@@ -301,26 +482,49 @@ impl Cases {
     fn publish(self, reader: &Reader<'_>, licenses: &mut Tables, actions: &mut Tables) {
         for (license_id, mut known) in self.by_license {
             let all: usize = known.licenses.iter().map(|(.., count)| count).sum();
-            let most = known.licenses.iter().position(|(.., count)| 2 * count > all);
+            let most = known
+                .licenses
+                .iter()
+                .position(|(.., count)| 2 * count > all);
             for (place, (_, license, _)) in known.licenses.into_iter().enumerate() {
                 if most.is_none_or(|most| most == place) {
                     push(licenses, license);
                     continue;
                 }
                 let odd = |pointers: &[u64]| {
-                    let detail = format!("most of the {all} rows of {license_id} say the same of it, and this one does not");
-                    reader.finding("duplicate_key", Severity::Quarantine, &format!("{LICENSE}:{license_id}"), detail, pointers)
+                    let detail = format!(
+                        "most of the {all} rows of {license_id} say the same of it, and this one does not"
+                    );
+                    reader.finding(
+                        "duplicate_key",
+                        Severity::Quarantine,
+                        &format!("{LICENSE}:{license_id}"),
+                        detail,
+                        pointers,
+                    )
                 };
-                licenses.report(&known.state, license.row.pointers.chunks(POINTER_NUMBERS).map(odd));
+                licenses.report(
+                    &known.state,
+                    license.row.pointers.chunks(POINTER_NUMBERS).map(odd),
+                );
             }
             known.cases.sort();
-            known
+            known.cases.dedup_by(|one, other| {
+                (&one.effective, &one.number, &one.action, &one.end)
+                    == (&other.effective, &other.number, &other.action, &other.end)
+            });
+            // The place of an action among the others is known from their rows: each has the
+            // pointers of all, its own first.
+            let rows: Vec<Vec<u64>> = known
                 .cases
-                .dedup_by(|one, other| (&one.effective, &one.number, &one.action, &one.end) == (&other.effective, &other.number, &other.action, &other.end));
-            // The place of an action among the others is known from their rows: each has the pointers of all, its own first.
-            let rows: Vec<Vec<u64>> = known.cases.iter().map(|case| case.pointers.clone()).collect();
+                .iter()
+                .map(|case| case.pointers.clone())
+                .collect();
             for (seq, case) in (1..).zip(known.cases) {
-                let others = rows.iter().filter(|pointers| **pointers != case.pointers).flatten();
+                let others = rows
+                    .iter()
+                    .filter(|pointers| **pointers != case.pointers)
+                    .flatten();
                 let pointers = case.pointers.iter().chain(others).copied().collect();
                 let record_id = format!("{ACTION}:{license_id}:{seq}");
                 let action = ActionRow {
@@ -334,10 +538,22 @@ impl Cases {
                 };
                 let warn = |detail: String| Issue {
                     dataset_id: ACTION.to_owned(),
-                    ..reader.finding("bad_date", Severity::Warning, &record_id, detail, &case.pointers)
+                    ..reader.finding(
+                        "bad_date",
+                        Severity::Warning,
+                        &record_id,
+                        detail,
+                        &case.pointers,
+                    )
                 };
                 actions.report(&known.state, case.bad.into_iter().map(warn));
-                actions.push(&known.state, PublishedRow { cells: action.into_cells(), pointers });
+                actions.push(
+                    &known.state,
+                    PublishedRow {
+                        cells: action.into_cells(),
+                        pointers,
+                    },
+                );
             }
         }
     }

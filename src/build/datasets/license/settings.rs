@@ -1,5 +1,5 @@
-//! What one list of licenses declares of itself in `pipelines/license/*.toml`, and how its tables are looked up: the longest entry that
-//! fits counts.
+//! What one list of licenses declares of itself in `pipelines/license/*.toml`, and how its tables
+//! are looked up: the longest entry that fits counts.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use pubdata_core::canonical::name::Order;
 
-/// Columns that are read wherever they are mapped; in a row of several licenses also with a number behind them.
+/// Columns that are read wherever they are mapped; in a row of several licenses also with a number
+/// behind them.
 const COLUMNS: &[&str] = &[
     "action",
     "action_effective_date",
@@ -80,15 +81,18 @@ pub(super) struct Settings {
     pub(super) board: String,
     /// The source with one row per license.
     pub(super) licenses: String,
-    /// Sources of further licenses in the same words. One that an earlier source has too is left out.
+    /// Sources of further licenses in the same words. One that an earlier source has too is left
+    /// out.
     #[serde(default)]
     pub(super) more_licenses: Vec<String>,
     /// Sources with further rows about a license, found by its number.
     #[serde(default)]
     pub(super) joined: Joined,
-    /// Whose numbers they are: issuer and kind, such as `us-ca/cslb`. Permits state them under the same name. None where each board has its own.
+    /// Whose numbers they are: issuer and kind, such as `us-ca/cslb`. Permits state them under the
+    /// same name. None where each board has its own.
     pub(super) number_scheme: Option<String>,
-    /// Columns whose texts stand before the number in `license_id`, where numbers repeat between types or holders.
+    /// Columns whose texts stand before the number in `license_id`, where numbers repeat between
+    /// types or holders.
     #[serde(default)]
     pub(super) id_from: Vec<String>,
     /// What the board writes before and behind its numbers.
@@ -102,7 +106,8 @@ pub(super) struct Settings {
     #[serde(default)]
     pub(super) number_from: Vec<String>,
     pub(super) date_formats: Vec<DateFormat>,
-    /// Columns that never say a day: in a row in which one does, cells are out of place, and it is set aside.
+    /// Columns that never say a day: in a row in which one does, cells are out of place, and it is
+    /// set aside.
     #[serde(default)]
     pub(super) never_days: Vec<String>,
     /// Cells that say nothing, such as `-`.
@@ -110,10 +115,12 @@ pub(super) struct Settings {
     pub(super) withheld: Vec<String>,
     /// Which part of a person's name comes first where no comma says so.
     pub(super) name_order: NameOrder,
-    /// Whether every name with a comma is a person's, unless it ends in a designator; else only one that reads like one.
+    /// Whether every name with a comma is a person's, unless it ends in a designator; else only one
+    /// that reads like one.
     #[serde(default)]
     pub(super) comma_is_person: bool,
-    /// Text of the holder's kind → what it is; `*` in front, at the end or at both stands for any text.
+    /// Text of the holder's kind → what it is; `*` in front, at the end or at both stands for any
+    /// text.
     #[serde(default)]
     pub(super) holder_kind: Lookup<HolderKind>,
     /// What a holder without a last name is, in lists that say the last name of every person.
@@ -133,9 +140,11 @@ pub(super) struct Settings {
     pub(super) profession_from: Vec<String>,
     #[serde(default)]
     pub(super) profession: Lookup<String>,
-    /// The publisher's own table of what its codes stand for, whose texts are looked up for the profession too.
+    /// The publisher's own table of what its codes stand for, whose texts are looked up for the
+    /// profession too.
     pub(super) codes: Option<Codes>,
-    /// Profession of all types that are not in the table; without it they are `unknown`, with a warning.
+    /// Profession of all types that are not in the table; without it they are `unknown`, with a
+    /// warning.
     pub(super) profession_default: Option<String>,
     /// Between the codes of a cell with several classes.
     pub(super) class_separator: Option<char>,
@@ -159,12 +168,36 @@ pub(super) struct Settings {
 impl Settings {
     /// The columns that are read: those of every list, and those that are named here.
     pub(super) fn columns(&self) -> BTreeSet<String> {
-        let of_url = self.verify_url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next()));
-        let named = self.id_from.iter().chain(&self.number_from).chain(&self.profession_from).chain(&self.number_prefix_column).map(String::as_str);
+        let of_url = self.verify_url.iter().flat_map(|url| {
+            url.split('{')
+                .skip(1)
+                .filter_map(|rest| rest.split('}').next())
+        });
+        let named = self
+            .id_from
+            .iter()
+            .chain(&self.number_from)
+            .chain(&self.profession_from)
+            .chain(&self.number_prefix_column)
+            .map(String::as_str);
         let of_codes = self.codes.iter().flat_map(Codes::columns);
-        let plain: BTreeSet<&str> = COLUMNS.iter().copied().chain(named).chain(of_url).chain(of_codes).collect();
-        let numbered = |name: &&str| (1..=self.repeats).map(|number| format!("{name}_{number}")).collect::<Vec<_>>();
-        plain.iter().flat_map(numbered).chain(plain.iter().copied().map(str::to_owned)).collect()
+        let plain: BTreeSet<&str> = COLUMNS
+            .iter()
+            .copied()
+            .chain(named)
+            .chain(of_url)
+            .chain(of_codes)
+            .collect();
+        let numbered = |name: &&str| {
+            (1..=self.repeats)
+                .map(|number| format!("{name}_{number}"))
+                .collect::<Vec<_>>()
+        };
+        plain
+            .iter()
+            .flat_map(numbered)
+            .chain(plain.iter().copied().map(str::to_owned))
+            .collect()
     }
 }
 
@@ -183,7 +216,8 @@ pub(super) struct Codes {
     pub(super) source: String,
     /// The list's own column of codes.
     pub(super) of: String,
-    /// The table's columns of codes, of what they stand for, and of whose they are: a person's or an organisation's, as `holder_kind` says.
+    /// The table's columns of codes, of what they stand for, and of whose they are: a person's or
+    /// an organisation's, as `holder_kind` says.
     pub(super) code: String,
     pub(super) text: String,
     pub(super) kind: Option<String>,
@@ -191,7 +225,10 @@ pub(super) struct Codes {
 
 impl Codes {
     fn columns(&self) -> impl Iterator<Item = &str> {
-        [&self.of, &self.code, &self.text].into_iter().chain(&self.kind).map(String::as_str)
+        [&self.of, &self.code, &self.text]
+            .into_iter()
+            .chain(&self.kind)
+            .map(String::as_str)
     }
 }
 
@@ -256,7 +293,8 @@ impl StatusBasis {
 
 /// Whether a list has an entry for a text, as [`look_up`] finds one.
 pub(super) fn is_listed(list: &[String], text: &str) -> bool {
-    list.iter().any(|entry| fits(&entry.to_lowercase(), &text.trim().to_lowercase()))
+    list.iter()
+        .any(|entry| fits(&entry.to_lowercase(), &text.trim().to_lowercase()))
 }
 
 /// A list's own table of words.
@@ -270,7 +308,10 @@ pub(super) struct Lookup<T> {
 
 impl<T> Default for Lookup<T> {
     fn default() -> Self {
-        Self { whole: HashMap::new(), patterns: Vec::new() }
+        Self {
+            whole: HashMap::new(),
+            patterns: Vec::new(),
+        }
     }
 }
 
@@ -285,19 +326,27 @@ impl<T> From<BTreeMap<String, T>> for Lookup<T> {
                 table.whole.entry(lower).or_insert(value);
             }
         }
-        table.patterns.sort_by_key(|(entry, _)| Reverse(entry.len()));
+        table
+            .patterns
+            .sort_by_key(|(entry, _)| Reverse(entry.len()));
         table
     }
 }
 
 impl<T> Lookup<T> {
-    /// What the table says of a text, in any case: the entry itself, else the longest entry with a `*` in front, at its end or at both that fits.
+    /// What the table says of a text, in any case: the entry itself, else the longest entry with a
+    /// `*` in front, at its end or at both that fits.
     pub(super) fn get(&self, text: &str) -> Option<&T> {
         if self.is_empty() {
             return None;
         }
         let text = text.trim().to_lowercase();
-        self.whole.get(&text).or_else(|| self.patterns.iter().find(|(entry, _)| fits(entry, &text)).map(|(_, value)| value))
+        self.whole.get(&text).or_else(|| {
+            self.patterns
+                .iter()
+                .find(|(entry, _)| fits(entry, &text))
+                .map(|(_, value)| value)
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -322,8 +371,15 @@ mod tests {
 
     #[test]
     fn the_closest_entry_of_a_table_decides() {
-        let entries = [("Barber*", 1), ("* susp", 2), ("barber shop", 3), ("*plumbing*", 4)];
-        let table = Lookup::from(BTreeMap::from(entries.map(|(text, value)| (text.to_owned(), value))));
+        let entries = [
+            ("Barber*", 1),
+            ("* susp", 2),
+            ("barber shop", 3),
+            ("*plumbing*", 4),
+        ];
+        let table = Lookup::from(BTreeMap::from(
+            entries.map(|(text, value)| (text.to_owned(), value)),
+        ));
         assert_eq!(table.get("BARBER, CLASS A"), Some(&1));
         assert_eq!(table.get(" Barber Shop "), Some(&3));
         assert_eq!(table.get("Work Comp Susp"), Some(&2));

@@ -60,7 +60,8 @@ macro_rules! published_row {
 }
 pub(super) use published_row;
 
-/// A published row: its cells in the order of the names, and the pointers of all rows it was made from.
+/// A published row: its cells in the order of the names, and the pointers of all rows it was made
+/// from.
 pub(super) struct PublishedRow {
     pub(super) cells: Vec<Cell>,
     pub(super) pointers: Vec<u64>,
@@ -89,17 +90,36 @@ struct Rows {
 }
 
 impl Tables {
-    pub(super) fn new(dataset_id: &'static str, source: &str, bucket: &str, names: Vec<&'static str>) -> Self {
-        Self { dataset_id, source: source.to_owned(), bucket: bucket.to_owned(), names, by_state: BTreeMap::new() }
+    pub(super) fn new(
+        dataset_id: &'static str,
+        source: &str,
+        bucket: &str,
+        names: Vec<&'static str>,
+    ) -> Self {
+        Self {
+            dataset_id,
+            source: source.to_owned(),
+            bucket: bucket.to_owned(),
+            names,
+            by_state: BTreeMap::new(),
+        }
     }
 
     /// Adds a row to the table of a state.
     pub(super) fn push(&mut self, state: &str, row: PublishedRow) {
         let rows = self.by_state.entry(state.to_owned()).or_default();
         if rows.builders.is_empty() {
-            rows.builders = self.names.iter().zip(&row.cells).map(|(name, cell)| Builder::new(name, cell)).collect();
+            rows.builders = self
+                .names
+                .iter()
+                .zip(&row.cells)
+                .map(|(name, cell)| Builder::new(name, cell))
+                .collect();
         }
-        rows.builders.iter_mut().zip(row.cells).for_each(|(builder, cell)| builder.append(cell));
+        rows.builders
+            .iter_mut()
+            .zip(row.cells)
+            .for_each(|(builder, cell)| builder.append(cell));
         rows.pointers.push(row.pointers);
     }
 
@@ -110,24 +130,50 @@ impl Tables {
 
     /// Adds findings to the table of a state.
     pub(super) fn report(&mut self, state: &str, issues: impl IntoIterator<Item = Issue>) {
-        self.by_state.entry(state.to_owned()).or_default().issues.extend(issues);
+        self.by_state
+            .entry(state.to_owned())
+            .or_default()
+            .issues
+            .extend(issues);
     }
 
-    /// A table for each state; of a state with findings only, an empty one. `kinds` are cells of the columns' kinds.
+    /// A table for each state; of a state with findings only, an empty one. `kinds` are cells of
+    /// the columns' kinds.
     pub(super) fn finish(self, kinds: &[Cell]) -> Result<Vec<Table>> {
-        let Self { dataset_id, source, bucket, names, by_state } = self;
+        let Self {
+            dataset_id,
+            source,
+            bucket,
+            names,
+            by_state,
+        } = self;
         let table = |(state, mut rows): (String, Rows)| {
             if rows.builders.is_empty() {
-                rows.builders = names.iter().zip(kinds).map(|(name, cell)| Builder::new(name, cell)).collect();
+                rows.builders = names
+                    .iter()
+                    .zip(kinds)
+                    .map(|(name, cell)| Builder::new(name, cell))
+                    .collect();
             }
             let height = rows.pointers.len();
             let mut columns: Vec<Column> = rows.builders.into_iter().map(Builder::finish).collect();
-            let partition: BTreeMap<String, String> = [("state", state.as_str()), ("source", source.as_str()), ("bucket", bucket.as_str())]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into();
-            columns.extend(partition.iter().map(|(name, value)| StringChunked::full(name.as_str().into(), value, height).into_column()));
+            let partition: BTreeMap<String, String> = [
+                ("state", state.as_str()),
+                ("source", source.as_str()),
+                ("bucket", bucket.as_str()),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+            columns.extend(partition.iter().map(|(name, value)| {
+                StringChunked::full(name.as_str().into(), value, height).into_column()
+            }));
             columns.push(pointer_column(rows.pointers.iter().map(Vec::as_slice)));
-            Ok(Table { dataset_id: dataset_id.to_owned(), partition, frame: DataFrame::new(height, columns)?, issues: rows.issues })
+            Ok(Table {
+                dataset_id: dataset_id.to_owned(),
+                partition,
+                frame: DataFrame::new(height, columns)?,
+                issues: rows.issues,
+            })
         };
         by_state.into_iter().map(table).collect()
     }

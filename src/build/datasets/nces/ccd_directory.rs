@@ -1,6 +1,7 @@
-//! Turns the CCD school directory and characteristics and the EDGE geocodes into one row per public school of the directory's school
-//! year, open or not. Source: "Common Core of Data, Public Elementary/Secondary School Universe Survey", files 029 and 129, and "EDGE
-//! Geocodes, File Documentation". Never returns ratings, scores or private schools: the directory has none.
+//! Turns the CCD school directory and characteristics and the EDGE geocodes into one row per public
+//! school of the directory's school year, open or not. Source: "Common Core of Data, Public
+//! Elementary/Secondary School Universe Survey", files 029 and 129, and "EDGE Geocodes, File
+//! Documentation". Never returns ratings, scores or private schools: the directory has none.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,10 @@ use serde::Deserialize;
 use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Table, settings};
-use crate::normalise::{Rejects, convert, degrees, filtered, left_join, pointer_column, pointers, require, text, text_column, us_date};
+use crate::normalise::{
+    Rejects, convert, degrees, filtered, left_join, pointer_column, pointers, require, text,
+    text_column, us_date,
+};
 use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::issue::{Issue, Severity};
@@ -44,12 +48,18 @@ struct Status {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Grades {
-    /// In ascending order; the column that says whether a grade is offered is `g_` and the code in lower case.
+    /// In ascending order; the column that says whether a grade is offered is `g_` and the code in
+    /// lower case.
     codes: Vec<String>,
     absent: Vec<String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 2,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
@@ -60,7 +70,10 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let directory = context.read_one("nces.ccd_directory")?;
     let characteristics = context.read_optional("nces.ccd_characteristics")?;
     let geocodes = context.read_one("nces.edge_geocode")?;
-    let mut issues: Vec<Issue> = directory.issues(SCHOOL).chain(geocodes.issues(SCHOOL)).collect();
+    let mut issues: Vec<Issue> = directory
+        .issues(SCHOOL)
+        .chain(geocodes.issues(SCHOOL))
+        .collect();
     issues.extend(characteristics.iter().flat_map(|file| file.issues(SCHOOL)));
 
     let renamed = |frame: DataFrame, pairs: &[(&str, &str)]| -> Result<DataFrame> {
@@ -75,26 +88,62 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         Some(file) => file.frame,
         None => no_characteristics()?,
     };
-    let characteristics = renamed(characteristics, &[(POINTERS, "characteristics_pointers"), ("school_year", "characteristics_school_year")])?;
-    let geocodes = renamed(geocodes.frame, &[(POINTERS, "geocode_pointers"), ("school_year", "geocode_school_year")])?;
-    let frame = left_join(schools, only_keyed(characteristics)?, "ncessch").context(|| "nces.ccd_characteristics".to_owned())?;
-    let frame = left_join(frame, only_keyed(geocodes)?, "ncessch").context(|| "nces.edge_geocode".to_owned())?;
+    let characteristics = renamed(
+        characteristics,
+        &[
+            (POINTERS, "characteristics_pointers"),
+            ("school_year", "characteristics_school_year"),
+        ],
+    )?;
+    let geocodes = renamed(
+        geocodes.frame,
+        &[
+            (POINTERS, "geocode_pointers"),
+            ("school_year", "geocode_school_year"),
+        ],
+    )?;
+    let frame = left_join(schools, only_keyed(characteristics)?, "ncessch")
+        .context(|| "nces.ccd_characteristics".to_owned())?;
+    let frame = left_join(frame, only_keyed(geocodes)?, "ncessch")
+        .context(|| "nces.edge_geocode".to_owned())?;
 
-    let mut reader = Reader { frame: &frame, rejects: Rejects::new(frame.height()), unknown: Vec::new() };
+    let mut reader = Reader {
+        frame: &frame,
+        rejects: Rejects::new(frame.height()),
+        unknown: Vec::new(),
+    };
     let columns = reader.columns(&settings)?;
-    let Reader { rejects, unknown, .. } = reader;
-    add_findings(context, &frame, &rejects, &unknown, &settings.decides, &mut issues)?;
+    let Reader {
+        rejects, unknown, ..
+    } = reader;
+    add_findings(
+        context,
+        &frame,
+        &rejects,
+        &unknown,
+        &settings.decides,
+        &mut issues,
+    )?;
     let table = filtered(&DataFrame::new(frame.height(), columns)?, &rejects.kept())?;
     if !context.is_replay() {
         check_geocodes(&settings, &table, &mut issues)?;
     }
-    Ok(vec![Table { dataset_id: SCHOOL.to_owned(), partition: BTreeMap::new(), frame: table, issues }])
+    Ok(vec![Table {
+        dataset_id: SCHOOL.to_owned(),
+        partition: BTreeMap::new(),
+        frame: table,
+        issues,
+    }])
 }
 
 /// The characteristics file without a row, where the publisher does not have it yet.
 fn no_characteristics() -> Result<DataFrame> {
-    let texts = ["ncessch", "school_year", "virtual_status"].map(|name| text_column(name, std::iter::empty::<Option<String>>()));
-    let columns = texts.into_iter().chain([pointer_column(std::iter::empty())]).collect();
+    let texts = ["ncessch", "school_year", "virtual_status"]
+        .map(|name| text_column(name, std::iter::empty::<Option<String>>()));
+    let columns = texts
+        .into_iter()
+        .chain([pointer_column(std::iter::empty())])
+        .collect();
     Ok(DataFrame::new(0, columns)?)
 }
 
@@ -112,22 +161,53 @@ struct Reader<'f> {
 
 impl Reader<'_> {
     fn columns(&mut self, settings: &Settings) -> Result<Vec<Column>> {
-        for column in ["ncessch", "school_year", "name", "leaid", "district_name", "status"] {
+        for column in [
+            "ncessch",
+            "school_year",
+            "name",
+            "leaid",
+            "district_name",
+            "status",
+        ] {
             require(self.frame, column, &mut self.rejects)?;
         }
         let ids = text(self.frame, "ncessch")?;
-        let status: BTreeMap<String, String> = settings.status.iter().map(|(code, status)| (code.clone(), status.value.clone())).collect();
-        let open_codes: Vec<&String> = settings.status.iter().filter(|(_, status)| status.is_open).map(|(code, _)| code).collect();
-        let is_open = text(self.frame, "status")?.iter().map(|code| code.map(|code| open_codes.iter().any(|open| *open == code)));
+        let status: BTreeMap<String, String> = settings
+            .status
+            .iter()
+            .map(|(code, status)| (code.clone(), status.value.clone()))
+            .collect();
+        let open_codes: Vec<&String> = settings
+            .status
+            .iter()
+            .filter(|(_, status)| status.is_open)
+            .map(|(code, _)| code)
+            .collect();
+        let is_open = text(self.frame, "status")?
+            .iter()
+            .map(|code| code.map(|code| open_codes.iter().any(|open| *open == code)));
         let (offered, is_reported) = self.grades_offered(settings)?;
         let grade = |code: &str| match settings.grade.absent.iter().any(|absent| absent == code) {
             true => Some(None),
-            false => settings.grade.codes.iter().any(|known| known == code).then(|| Some(code.to_owned())),
+            false => settings
+                .grade
+                .codes
+                .iter()
+                .any(|known| known == code)
+                .then(|| Some(code.to_owned())),
         };
         let charter = self.mapped("charter", &settings.charter)?;
         let mut columns = vec![
-            StringChunked::from_iter(ids.iter().map(|id| format!("{SCHOOL}:{}", id.unwrap_or_default()))).with_name("record_id".into()).into_column(),
-            is_open.collect::<BooleanChunked>().with_name("is_open".into()).into_column(),
+            StringChunked::from_iter(
+                ids.iter()
+                    .map(|id| format!("{SCHOOL}:{}", id.unwrap_or_default())),
+            )
+            .with_name("record_id".into())
+            .into_column(),
+            is_open
+                .collect::<BooleanChunked>()
+                .with_name("is_open".into())
+                .into_column(),
             self.category("status", &status)?,
             self.category("status_updated", &status)?,
             self.category("school_type", &settings.school_type)?,
@@ -135,21 +215,71 @@ impl Reader<'_> {
             self.category("virtual_status", &settings.virtual_status)?,
             charter
                 .iter()
-                .map(|value| value.as_deref().filter(|value| !value.is_empty()).map(|value| value == "true"))
+                .map(|value| {
+                    value
+                        .as_deref()
+                        .filter(|value| !value.is_empty())
+                        .map(|value| value == "true")
+                })
                 .collect::<BooleanChunked>()
                 .with_name("is_charter".into())
                 .into_column(),
-            strings("grade_low", self.coded("grade_low", grade)?.into_iter().map(Option::flatten)),
-            strings("grade_high", self.coded("grade_high", grade)?.into_iter().map(Option::flatten)),
+            strings(
+                "grade_low",
+                self.coded("grade_low", grade)?
+                    .into_iter()
+                    .map(Option::flatten),
+            ),
+            strings(
+                "grade_high",
+                self.coded("grade_high", grade)?
+                    .into_iter()
+                    .map(Option::flatten),
+            ),
             strings("grades_offered", offered.into_iter().map(Some)),
             Column::new("is_grades_reported".into(), is_reported),
-            strings("status_effective_date", convert(self.frame, "status_effective_date", "a date MM/DD/YYYY", &mut self.rejects, us_date)?.into_iter()),
+            strings(
+                "status_effective_date",
+                convert(
+                    self.frame,
+                    "status_effective_date",
+                    "a date MM/DD/YYYY",
+                    &mut self.rejects,
+                    us_date,
+                )?
+                .into_iter(),
+            ),
             strings("street", self.street()?.into_iter()),
-            Column::new("lat".into(), convert(self.frame, "lat", "a latitude", &mut self.rejects, |text| degrees(text, 90.0))?),
-            Column::new("lon".into(), convert(self.frame, "lon", "a longitude", &mut self.rejects, |text| degrees(text, 180.0))?),
+            Column::new(
+                "lat".into(),
+                convert(self.frame, "lat", "a latitude", &mut self.rejects, |text| {
+                    degrees(text, 90.0)
+                })?,
+            ),
+            Column::new(
+                "lon".into(),
+                convert(
+                    self.frame,
+                    "lon",
+                    "a longitude",
+                    &mut self.rejects,
+                    |text| degrees(text, 180.0),
+                )?,
+            ),
             self.pointers()?,
         ];
-        for name in ["ncessch", "school_year", "name", "leaid", "district_name", "city", "state_code", "postal_code", "county_fips", "geocode_school_year"] {
+        for name in [
+            "ncessch",
+            "school_year",
+            "name",
+            "leaid",
+            "district_name",
+            "city",
+            "state_code",
+            "postal_code",
+            "county_fips",
+            "geocode_school_year",
+        ] {
             columns.push(self.frame.column(name)?.clone());
         }
         columns.push(self.frame.column("characteristics_school_year")?.clone());
@@ -158,15 +288,27 @@ impl Reader<'_> {
     }
 
     /// Maps a category column; a text that is not declared is noted and gives null.
-    fn mapped(&mut self, name: &'static str, values: &BTreeMap<String, String>) -> Result<Vec<Option<String>>> {
+    fn mapped(
+        &mut self,
+        name: &'static str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<Option<String>>> {
         self.coded(name, |code| values.get(code).cloned())
     }
 
-    fn category(&mut self, name: &'static str, values: &BTreeMap<String, String>) -> Result<Column> {
+    fn category(
+        &mut self,
+        name: &'static str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Column> {
         Ok(strings(name, self.mapped(name, values)?.into_iter()))
     }
 
-    fn coded<T>(&mut self, name: &'static str, map: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>> {
+    fn coded<T>(
+        &mut self,
+        name: &'static str,
+        map: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<Option<T>>> {
         let cells = text(self.frame, name)?;
         let mut values = Vec::with_capacity(cells.len());
         for (row, cell) in cells.iter().enumerate() {
@@ -209,7 +351,11 @@ impl Reader<'_> {
                     Some(Some(_)) | None => is_reported[row] = false,
                     Some(None) => {
                         is_reported[row] = false;
-                        self.unknown.push((row, "grades_offered", cell.unwrap_or_default().to_owned()));
+                        self.unknown.push((
+                            row,
+                            "grades_offered",
+                            cell.unwrap_or_default().to_owned(),
+                        ));
                     }
                 }
             }
@@ -223,29 +369,42 @@ impl Reader<'_> {
         let [first, second, third] = lines;
         let (first, second, third) = (first?, second?, third?);
         let join = |row: usize| {
-            let parts: Vec<&str> = [first.get(row), second.get(row), third.get(row)].into_iter().flatten().collect();
+            let parts: Vec<&str> = [first.get(row), second.get(row), third.get(row)]
+                .into_iter()
+                .flatten()
+                .collect();
             (!parts.is_empty()).then(|| parts.join(", "))
         };
         Ok((0..self.frame.height()).map(join).collect())
     }
 
     fn pointers(&self) -> Result<Column> {
-        let files = [POINTERS, "characteristics_pointers", "geocode_pointers"].map(|name| pointers(self.frame, name));
+        let files = [POINTERS, "characteristics_pointers", "geocode_pointers"]
+            .map(|name| pointers(self.frame, name));
         let [directory, characteristics, geocodes] = files;
         let (directory, characteristics, geocodes) = (directory?, characteristics?, geocodes?);
         let rows: Vec<Vec<u64>> = (0..self.frame.height())
-            .map(|row| [&directory[row], &characteristics[row], &geocodes[row]].into_iter().flatten().flatten().copied().collect())
+            .map(|row| {
+                [&directory[row], &characteristics[row], &geocodes[row]]
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .copied()
+                    .collect()
+            })
             .collect();
         Ok(pointer_column(rows.iter().map(Vec::as_slice)))
     }
 }
 
 fn strings(name: &str, values: impl Iterator<Item = Option<String>>) -> Column {
-    StringChunked::from_iter(values).with_name(name.into()).into_column()
+    StringChunked::from_iter(values)
+        .with_name(name.into())
+        .into_column()
 }
 
-/// A row that cannot be read is set aside. A category that no declaration knows is a warning; where it decides what is published it stops
-/// the dataset, because its meaning has to be decided first.
+/// A row that cannot be read is set aside. A category that no declaration knows is a warning; where
+/// it decides what is published it stops the dataset, because its meaning has to be decided first.
 fn add_findings(
     context: &Context<'_>,
     frame: &DataFrame,
@@ -257,8 +416,16 @@ fn add_findings(
     let ids = text(frame, "ncessch")?;
     let all_pointers = pointers(frame, POINTERS)?;
     let mut add = |row: usize, code: &str, severity: Severity, detail: String| {
-        let mut issue = finding(code, severity, SCHOOL, &format!("{SCHOOL}:{}", ids.get(row).unwrap_or_default()), detail);
-        issue.pointer = all_pointers[row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+        let mut issue = finding(
+            code,
+            severity,
+            SCHOOL,
+            &format!("{SCHOOL}:{}", ids.get(row).unwrap_or_default()),
+            detail,
+        );
+        issue.pointer = all_pointers[row]
+            .as_deref()
+            .and_then(|numbers| context.resolve(numbers).into_iter().next());
         issues.push(issue);
     };
     for (row, code, detail) in rejects.iter() {
@@ -269,14 +436,16 @@ fn add_findings(
             true => ("unknown_category", Severity::Block),
             false => ("unknown_value", Severity::Warning),
         };
-        let detail =
-            format!("{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there");
+        let detail = format!(
+            "{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there"
+        );
         add(*row, code, severity, detail);
     }
     Ok(())
 }
 
-/// Stops the dataset when so few open schools have a coordinate that the geocode file must be incomplete.
+/// Stops the dataset when so few open schools have a coordinate that the geocode file must be
+/// incomplete.
 fn check_geocodes(settings: &Settings, table: &DataFrame, issues: &mut Vec<Issue>) -> Result<()> {
     let is_open = table.column("is_open")?.bool()?;
     let has_point = table.column("lat")?.is_not_null();
@@ -288,7 +457,13 @@ fn check_geocodes(settings: &Settings, table: &DataFrame, issues: &mut Vec<Issue
             "{geocoded} of {open} open schools have a geocode ({percent:.1} %), fewer than the {} % declared as the floor",
             settings.min_geocoded_percent
         );
-        issues.push(finding("too_few_geocodes", Severity::Block, SCHOOL, SCHOOL, detail));
+        issues.push(finding(
+            "too_few_geocodes",
+            Severity::Block,
+            SCHOOL,
+            SCHOOL,
+            detail,
+        ));
     }
     Ok(())
 }

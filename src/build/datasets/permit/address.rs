@@ -22,16 +22,24 @@ pub(super) struct Location {
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     let settings = reader.settings;
-    let unit = joined(reader, &settings.line2).filter(|unit| unit != "0" && !is_placeholder(Holds::Number, unit));
-    let (mut street, mut address) = match joined(reader, &settings.line1).and_then(|text| without_notes(reader, &text)) {
-        Some(line) if settings.has_whole_addresses => whole_address(&line, settings),
-        Some(street) => (street.clone(), street::parse_street(&comparable(&street, &settings.suffix))),
-        None => (String::new(), street::parse_street("")),
-    };
+    let unit = joined(reader, &settings.line2)
+        .filter(|unit| unit != "0" && !is_placeholder(Holds::Number, unit));
+    let (mut street, mut address) =
+        match joined(reader, &settings.line1).and_then(|text| without_notes(reader, &text)) {
+            Some(line) if settings.has_whole_addresses => whole_address(&line, settings),
+            Some(street) => (
+                street.clone(),
+                street::parse_street(&comparable(&street, &settings.suffix)),
+            ),
+            None => (String::new(), street::parse_street("")),
+        };
     let is_composed = settings.line1.len() > 1;
     if !street.is_empty() && !is_composed && !is_address(&street, &address) {
         // The text may name a person, so no warning quotes it.
-        reader.warn("no_address", "what stands in place of the address is none".to_owned());
+        reader.warn(
+            "no_address",
+            "what stands in place of the address is none".to_owned(),
+        );
         (street, address) = (String::new(), Address::default());
     }
     read_place(reader, &mut address);
@@ -54,17 +62,36 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     {
         (address.unit_kind, address.unit) = (kind, number);
     }
-    // A lot without a house has the number 0 in some cities: all lots of a street are no one property.
-    let key = address.key().filter(|_| address.number.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0'));
-    let parcel = settings.parcel.as_ref().and_then(|parcel| parcel_number(reader, parcel));
+    // A lot without a house has the number 0 in some cities: all lots of a street are no one
+    // property.
+    let key = address.key().filter(|_| {
+        address
+            .number
+            .bytes()
+            .any(|byte| byte.is_ascii_alphanumeric() && byte != b'0')
+    });
+    let parcel = settings
+        .parcel
+        .as_ref()
+        .and_then(|parcel| parcel_number(reader, parcel));
     let property = key.as_ref().map(|key| {
-        let city = if address.zip.is_empty() { address.city.as_str() } else { "" };
-        format!("{}:{}", settings.jurisdiction.id, slug(&format!("{key}|{city}")))
+        let city = if address.zip.is_empty() {
+            address.city.as_str()
+        } else {
+            ""
+        };
+        format!(
+            "{}:{}",
+            settings.jurisdiction.id,
+            slug(&format!("{key}|{city}"))
+        )
     });
     let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let inner = present(address.unit.trim()).filter(|_| settings.has_whole_addresses);
     let location = Location {
-        normalized: present(&line1).map(|_| address.normalized()).filter(|text| !text.is_empty()),
+        normalized: present(&line1)
+            .map(|_| address.normalized())
+            .filter(|text| !text.is_empty()),
         city: present(&address.city),
         state: present(&address.state),
         zip: present(&address.zip),
@@ -77,9 +104,12 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     location.with_parcel(settings)
 }
 
-/// A cell as part of a permit's key; empty where it stands in place of the address and is none: it may name a person, and keys are published.
+/// A cell as part of a permit's key; empty where it stands in place of the address and is none: it
+/// may name a person, and keys are published.
 pub(super) fn key_cell<'r>(settings: &Settings, column: &str, cell: &'r str) -> &'r str {
-    let is_street = settings.line1.len() == 1 && settings.line1[0] == column && !cell.starts_with(|c: char| c.is_ascii_digit());
+    let is_street = settings.line1.len() == 1
+        && settings.line1[0] == column
+        && !cell.starts_with(|c: char| c.is_ascii_digit());
     if !is_street {
         return cell;
     }
@@ -87,64 +117,113 @@ pub(super) fn key_cell<'r>(settings: &Settings, column: &str, cell: &'r str) -> 
         true => whole_address(cell, settings),
         false => (cell.to_owned(), street::parse_street(cell)),
     };
-    if is_address(&street, &address) { cell } else { "" }
+    if is_address(&street, &address) {
+        cell
+    } else {
+        ""
+    }
 }
 
 impl Location {
     /// The location with its parcel as the property if no address says it.
     fn with_parcel(mut self, settings: &Settings) -> Self {
-        if let (None, Some(parcel), Some(number)) = (&self.property_id, &settings.parcel, &self.parcel) {
-            self.property_id = Some(format!("{}:{}", settings.jurisdiction.id, slug(&format!("{}|{number}", parcel.scheme))));
+        if let (None, Some(parcel), Some(number)) =
+            (&self.property_id, &settings.parcel, &self.parcel)
+        {
+            self.property_id = Some(format!(
+                "{}:{}",
+                settings.jurisdiction.id,
+                slug(&format!("{}|{number}", parcel.scheme))
+            ));
         }
         self
     }
 }
 
-/// The street of a cell that holds city, state and ZIP Code too, as written, and the address. A neighbourhood behind the city is left out
-/// (`2444 DOLE ST Honolulu / Makiki 96822`).
+/// The street of a cell that holds city, state and ZIP Code too, as written, and the address. A
+/// neighbourhood behind the city is left out (`2444 DOLE ST Honolulu / Makiki 96822`).
 fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
     let city = settings.jurisdiction.city.as_deref().unwrap_or_default();
     let mut line = with_city_apart(line, city);
     if let Some((before, after)) = line.split_once(" / ") {
         let before = with_city_apart(before, city);
-        let zip = after.split_whitespace().next_back().filter(|word| word.len() >= 5 && address::zip(word).is_some()).unwrap_or_default();
+        let zip = after
+            .split_whitespace()
+            .next_back()
+            .filter(|word| word.len() >= 5 && address::zip(word).is_some())
+            .unwrap_or_default();
         if !line::parse_line(&before).city.is_empty() {
             line = format!("{before} {zip}");
         }
     }
     let (mut street, place) = line::split_line(&line);
     // Between street and city stands the unit, or a note.
-    let first = line.split(',').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = line
+        .split(',')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let is_longer = street.len() > first.len() && street.starts_with(&first);
     if is_longer && street::parse_unit(&street[first.len()..]).is_none() {
         street = first;
     }
     let parsed = street::parse_street(&comparable(&street, &settings.suffix));
-    // Words behind the street are a city only where a comma, a state or a ZIP Code says so: they may be a note.
+    // Words behind the street are a city only where a comma, a state or a ZIP Code says so: they
+    // may be a note.
     let is_place = line.contains(',') || !place.zip.is_empty() || !place.state.is_empty();
     let city = if is_place { place.city } else { String::new() };
-    (street, Address { city, state: place.state, zip: place.zip, zip4: place.zip4, ..parsed })
+    (
+        street,
+        Address {
+            city,
+            state: place.state,
+            zip: place.zip,
+            zip4: place.zip4,
+            ..parsed
+        },
+    )
 }
 
-/// A line with a comma before the city of the list, if it stands without one behind the street: `6010 E Example Cir Anaheim, Ca 92899`.
+/// A line with a comma before the city of the list, if it stands without one behind the street:
+/// `6010 E Example Cir Anaheim, Ca 92899`.
 fn with_city_apart(line: &str, city: &str) -> String {
     let upper = line.to_ascii_uppercase();
-    let Some(start) = upper.rfind(city).filter(|start| *start > 0 && !city.is_empty()) else { return line.to_owned() };
+    let Some(start) = upper
+        .rfind(city)
+        .filter(|start| *start > 0 && !city.is_empty())
+    else {
+        return line.to_owned();
+    };
     let (before, rest) = (&upper[..start], &upper[start + city.len()..]);
-    let word = rest.split([' ', ',']).find(|word| !word.is_empty()).unwrap_or_default();
-    let ends_the_line = rest.is_empty() || rest.starts_with(',') || (rest.starts_with(' ') && (word == "/" || word.len() == 2 || address::zip(word).is_some()));
+    let word = rest
+        .split([' ', ','])
+        .find(|word| !word.is_empty())
+        .unwrap_or_default();
+    let ends_the_line = rest.is_empty()
+        || rest.starts_with(',')
+        || (rest.starts_with(' ')
+            && (word == "/" || word.len() == 2 || address::zip(word).is_some()));
     // Behind a comma stands the city as it is (`City of San Antonio`), or a unit before it.
-    let is_behind_street = before.rsplit_once(',').is_none_or(|(_, unit)| street::parse_unit(unit).is_some());
-    let has_street = before.ends_with(' ') && before.split_whitespace().count() > 1 && is_behind_street;
+    let is_behind_street = before
+        .rsplit_once(',')
+        .is_none_or(|(_, unit)| street::parse_unit(unit).is_some());
+    let has_street =
+        before.ends_with(' ') && before.split_whitespace().count() > 1 && is_behind_street;
     match ends_the_line && has_street && line.is_char_boundary(start) {
         true => format!("{}, {}", line[..start].trim_end(), &line[start..]),
         false => line.to_owned(),
     }
 }
 
-/// Fills in city, state and ZIP Code from their own columns, where the address names none, and then from the column `place`.
+/// Fills in city, state and ZIP Code from their own columns, where the address names none, and then
+/// from the column `place`.
 fn read_place(reader: &mut Reader<'_>, address: &mut Address) {
-    let place = reader.text("place").map(line::parse_place).unwrap_or_default();
+    let place = reader
+        .text("place")
+        .map(line::parse_place)
+        .unwrap_or_default();
     if address.zip.is_empty() {
         address.zip = zip(reader).unwrap_or(place.zip);
     }
@@ -160,11 +239,15 @@ fn read_place(reader: &mut Reader<'_>, address: &mut Address) {
         address.city = place.city;
     }
     if address.state.is_empty() {
-        address.state = reader.text("address_state").and_then(state::usps).map_or(place.state, str::to_owned);
+        address.state = reader
+            .text("address_state")
+            .and_then(state::usps)
+            .map_or(place.state, str::to_owned);
     }
 }
 
-/// The text of an address without the notes of clerks (`12 DOLE ST ***TEMP ADDRESS***`, `5660 New England Dr [Mary's Planet]`); none if there is nothing else.
+/// The text of an address without the notes of clerks (`12 DOLE ST ***TEMP ADDRESS***`, `5660 New
+/// England Dr [Mary's Planet]`); none if there is nothing else.
 fn without_notes(reader: &mut Reader<'_>, text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ','));
     let street = text.split(['[', '*']).next().unwrap_or_default().trim();
@@ -177,7 +260,10 @@ fn without_notes(reader: &mut Reader<'_>, text: &str) -> Option<String> {
         return None;
     }
     if street.len() < text.len() {
-        reader.warn("address_note", "behind the street stands a note, which is not published".to_owned());
+        reader.warn(
+            "address_note",
+            "behind the street stands a note, which is not published".to_owned(),
+        );
     }
     Some(street.to_owned())
 }
@@ -214,10 +300,15 @@ const STREET_TYPES: &[&str] = &[
     "WY",
 ];
 
-/// Whether a text in the place of an address is one, rather than a note or a person's name. A text without a number must name the type of a street, and a text
-/// with neither a digit nor a direction a type that is no person's name.
+/// Whether a text in the place of an address is one, rather than a note or a person's name. A text
+/// without a number must name the type of a street, and a text with neither a digit nor a direction
+/// a type that is no person's name.
 fn is_address(street: &str, address: &Address) -> bool {
-    let words: Vec<String> = street.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_uppercase).collect();
+    let words: Vec<String> = street
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_uppercase)
+        .collect();
     let has_suffix = words.iter().skip(1).any(|word| street::is_suffix(word));
     match address.kind {
         AddressKind::PoBox | AddressKind::RuralRoute | AddressKind::HighwayContract => true,
@@ -225,16 +316,28 @@ fn is_address(street: &str, address: &Address) -> bool {
         AddressKind::Unparsed => {
             let has_digit = street.bytes().any(|byte| byte.is_ascii_digit());
             // `0 HAMILTON CROSSINGS` is a lot without a house.
-            let has_number = words.len() <= MAX_STREET_WORDS + 1 && words.first().is_some_and(|word| word.bytes().all(|byte| byte == b'0'));
+            let has_number = words.len() <= MAX_STREET_WORDS + 1
+                && words
+                    .first()
+                    .is_some_and(|word| word.bytes().all(|byte| byte == b'0'));
             let begins_with_direction = words.len() > 2 && street::is_directional(&words[0]);
-            has_number || (has_suffix && (has_digit || begins_with_direction)) || words.iter().skip(1).any(|word| STREET_TYPES.contains(&word.as_str()))
+            has_number
+                || (has_suffix && (has_digit || begins_with_direction))
+                || words
+                    .iter()
+                    .skip(1)
+                    .any(|word| STREET_TYPES.contains(&word.as_str()))
         }
     }
 }
 
 /// A unit in its column, as opposed to a remark (`TEMP`, `3rd Floor`).
 fn stated_unit(text: &str) -> Option<(String, String)> {
-    let is_plain = text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && text.bytes().any(|byte| byte.is_ascii_digit());
+    let is_plain = text.len() <= 6
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && text.bytes().any(|byte| byte.is_ascii_digit());
     match is_plain {
         true => Some(("UNIT".to_owned(), text.to_uppercase())),
         false => street::parse_unit(text),
@@ -243,7 +346,9 @@ fn stated_unit(text: &str) -> Option<(String, String)> {
 
 /// The unit of the street line and that of its own column, once if they are the same.
 fn both_units(written: Option<String>, column: Option<String>) -> Option<String> {
-    let (Some(written), Some(column)) = (&written, &column) else { return written.or(column) };
+    let (Some(written), Some(column)) = (&written, &column) else {
+        return written.or(column);
+    };
     let [a, b] = [written, column].map(|text| text.to_uppercase());
     Some(match (a.contains(&b), b.contains(&a)) {
         (true, _) => written.clone(),
@@ -254,8 +359,17 @@ fn both_units(written: Option<String>, column: Option<String>) -> Option<String>
 
 /// The cells of some columns, joined by blanks; those of `a+b` without.
 fn joined(reader: &Reader<'_>, pieces: &[String]) -> Option<String> {
-    let piece = |piece: &String| piece.split('+').filter_map(|column| reader.text(column)).collect::<String>();
-    let texts: Vec<String> = pieces.iter().map(piece).filter(|text| !text.is_empty()).collect();
+    let piece = |piece: &String| {
+        piece
+            .split('+')
+            .filter_map(|column| reader.text(column))
+            .collect::<String>()
+    };
+    let texts: Vec<String> = pieces
+        .iter()
+        .map(piece)
+        .filter(|text| !text.is_empty())
+        .collect();
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
@@ -269,15 +383,26 @@ fn zip(reader: &mut Reader<'_>) -> Option<String> {
     zip
 }
 
-/// A street line without what is no address: `5660 New England Dr [Mary's Planet]`, `303 02nd St`; its last word as others write it.
+/// A street line without what is no address: `5660 New England Dr [Mary's Planet]`, `303 02nd St`;
+/// its last word as others write it.
 fn comparable(line: &str, suffixes: &Lookup) -> String {
     let line = line.split('[').next().unwrap_or_default().trim();
     let (street, last) = line.rsplit_once(' ').unwrap_or(("", line));
-    let line = suffixes.get(last).map_or_else(|| line.to_owned(), |suffix| format!("{street} {suffix}"));
+    let line = suffixes
+        .get(last)
+        .map_or_else(|| line.to_owned(), |suffix| format!("{street} {suffix}"));
     let word = |word: &str| {
         let number = word.trim_start_matches('0');
-        let is_ordinal = number.len() < word.len() && number.len() > 2 && ["ST", "ND", "RD", "TH"].iter().any(|end| number.to_uppercase().ends_with(end));
-        if is_ordinal && number.starts_with(|c: char| c.is_ascii_digit()) { number.to_owned() } else { word.to_owned() }
+        let is_ordinal = number.len() < word.len()
+            && number.len() > 2
+            && ["ST", "ND", "RD", "TH"]
+                .iter()
+                .any(|end| number.to_uppercase().ends_with(end));
+        if is_ordinal && number.starts_with(|c: char| c.is_ascii_digit()) {
+            number.to_owned()
+        } else {
+            word.to_owned()
+        }
     };
     line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
@@ -287,18 +412,33 @@ fn parcel_number(reader: &Reader<'_>, parcel: &Parcel) -> Option<String> {
     let part = |(index, column): (usize, &String)| {
         let cell = reader.text(column)?;
         // An asterisk marks a parcel, it is no part of its number.
-        let cell = cell.split(|c| parcel.separators.contains(c)).next().unwrap_or_default().trim_matches(['*', ' ']);
+        let cell = cell
+            .split(|c| parcel.separators.contains(c))
+            .next()
+            .unwrap_or_default()
+            .trim_matches(['*', ' ']);
         let cell = parcel.codes.get(cell).unwrap_or(cell);
-        let is_something = cell.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0') && !is_placeholder(Holds::Number, cell);
-        is_something.then(|| parcel.digits.get(index).map_or_else(|| cell.to_owned(), |digits| padded(cell, *digits)))
+        let is_something = cell
+            .bytes()
+            .any(|byte| byte.is_ascii_alphanumeric() && byte != b'0')
+            && !is_placeholder(Holds::Number, cell);
+        is_something.then(|| {
+            parcel
+                .digits
+                .get(index)
+                .map_or_else(|| cell.to_owned(), |digits| padded(cell, *digits))
+        })
     };
     let parts: Option<Vec<String>> = parcel.columns.iter().enumerate().map(part).collect();
     Some(parts?.join(&parcel.joint))
 }
 
-/// The number in front with so many digits: `23A` in 3 is `023A`, `07501` in 4 is `7501`. A number whose parts are set apart (`01-3119-021`) stays.
+/// The number in front with so many digits: `23A` in 3 is `023A`, `07501` in 4 is `7501`. A number
+/// whose parts are set apart (`01-3119-021`) stays.
 fn padded(text: &str, digits: usize) -> String {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
     if !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return text.to_owned();
@@ -308,7 +448,16 @@ fn padded(text: &str, digits: usize) -> String {
 
 /// A text that can stand in a path: lower case, parts joined by `-`.
 fn slug(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
+    let spaced: String = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                ' '
+            }
+        })
+        .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
@@ -322,13 +471,21 @@ mod tests {
     /// `line1`, `line2`, city and ZIP Code of a row, and the codes of its warnings.
     fn parts(settings: &str, cells: &[(&str, &str)]) -> ([String; 4], Vec<&'static str>) {
         let jurisdiction = r#"jurisdiction = { id = "us-xx-list", name = "List", state = "XX", city = "LIST CITY" }"#;
-        let jurisdiction = if settings.contains("jurisdiction =") { "" } else { jurisdiction };
-        let settings: Settings = toml::from_str(&format!("{jurisdiction}\ndates = []\n{settings}")).unwrap();
+        let jurisdiction = if settings.contains("jurisdiction =") {
+            ""
+        } else {
+            jurisdiction
+        };
+        let settings: Settings =
+            toml::from_str(&format!("{jurisdiction}\ndates = []\n{settings}")).unwrap();
         let frame = one_row(cells);
         let rows = Rows::new(&frame).unwrap();
         let mut reader = Reader::new(&rows, 0, &settings);
         let place = read(&mut reader);
-        ([place.line1, place.line2, place.city, place.zip].map(Option::unwrap_or_default), reader.warnings.iter().map(|warning| warning.code).collect())
+        (
+            [place.line1, place.line2, place.city, place.zip].map(Option::unwrap_or_default),
+            reader.warnings.iter().map(|warning| warning.code).collect(),
+        )
     }
 
     /// Rows of Los Angeles, Cape Coral, Tacoma, Philadelphia and Spokane.
@@ -337,47 +494,155 @@ mod tests {
         let in_parts = r#"line1 = ["number", "direction", "name", "kind"]"#;
         let with_unit = r#"line2 = ["unit"]"#;
         let cases: [(&str, Cells<'_>, [&str; 4]); 6] = [
-            ("", &[("line1", "6081 W CENTER DR 202B-202C"), ("zip", "90045")], ["6081 W CENTER DR", "202B-202C", "LIST CITY", "90045"]),
-            ("", &[("line1", "5207 N WINNIFRED ST"), ("place", "RUSTON,WA 98407")], ["5207 N WINNIFRED ST", "", "RUSTON", "98407"]),
-            ("", &[("line1", "303 02nd St"), ("city", "Elsewhere"), ("place", "RUSTON,WA 98407")], ["303 02nd St", "", "ELSEWHERE", "98407"]),
-            (in_parts, &[("number", "2025"), ("direction", "SW"), ("name", "15TH"), ("kind", "PL")], ["2025 SW 15TH PL", "", "LIST CITY", ""]),
-            (with_unit, &[("line1", "210 LOCUST ST"), ("unit", "APT 11GW")], ["210 LOCUST ST", "APT 11GW", "LIST CITY", ""]),
-            (with_unit, &[("line1", "210 LOCUST ST APT 11GW"), ("unit", "11GW")], ["210 LOCUST ST", "APT 11GW", "LIST CITY", ""]),
+            (
+                "",
+                &[("line1", "6081 W CENTER DR 202B-202C"), ("zip", "90045")],
+                ["6081 W CENTER DR", "202B-202C", "LIST CITY", "90045"],
+            ),
+            (
+                "",
+                &[
+                    ("line1", "5207 N WINNIFRED ST"),
+                    ("place", "RUSTON,WA 98407"),
+                ],
+                ["5207 N WINNIFRED ST", "", "RUSTON", "98407"],
+            ),
+            (
+                "",
+                &[
+                    ("line1", "303 02nd St"),
+                    ("city", "Elsewhere"),
+                    ("place", "RUSTON,WA 98407"),
+                ],
+                ["303 02nd St", "", "ELSEWHERE", "98407"],
+            ),
+            (
+                in_parts,
+                &[
+                    ("number", "2025"),
+                    ("direction", "SW"),
+                    ("name", "15TH"),
+                    ("kind", "PL"),
+                ],
+                ["2025 SW 15TH PL", "", "LIST CITY", ""],
+            ),
+            (
+                with_unit,
+                &[("line1", "210 LOCUST ST"), ("unit", "APT 11GW")],
+                ["210 LOCUST ST", "APT 11GW", "LIST CITY", ""],
+            ),
+            (
+                with_unit,
+                &[("line1", "210 LOCUST ST APT 11GW"), ("unit", "11GW")],
+                ["210 LOCUST ST", "APT 11GW", "LIST CITY", ""],
+            ),
         ];
         for (settings, cells, expected) in cases {
-            assert_eq!(parts(settings, cells), (expected.map(str::to_owned), vec![]), "{cells:?}");
+            assert_eq!(
+                parts(settings, cells),
+                (expected.map(str::to_owned), vec![]),
+                "{cells:?}"
+            );
         }
     }
 
     /// Rows of Honolulu, Anaheim, San Jose, San Antonio and Sacramento County.
     #[test]
     fn whole_addresses_are_taken_apart() {
-        let of_list =
-            |city: &str| format!("has_whole_addresses = true\njurisdiction = {{ id = \"us-xx-list\", name = \"List\", state = \"XX\", city = \"{city}\" }}");
+        let of_list = |city: &str| {
+            format!(
+                "has_whole_addresses = true\njurisdiction = {{ id = \"us-xx-list\", name = \"List\", state = \"XX\", city = \"{city}\" }}"
+            )
+        };
         let cases = [
-            ("HONOLULU", "2444 DOLE ST Honolulu / Makiki 96822", ["2444 DOLE ST", "", "HONOLULU", "96822"]),
-            ("HONOLULU", "1050 ALA MOANA Honolulu / Ala Moana 96814", ["1050 ALA MOANA", "", "HONOLULU", "96814"]),
-            ("HONOLULU", "92-395 WAIOMEA ST Kapolei 96707", ["92-395 WAIOMEA ST", "", "KAPOLEI", "96707"]),
-            ("HONOLULU", "91-1001 EXAMPLE DR UNIT 154 Ewa Beach 96799", ["91-1001 EXAMPLE DR", "UNIT 154", "EWA BEACH", "96799"]),
-            ("ANAHEIM", "724 S Sample Pl B Anaheim, Ca 92899", ["724 S Sample Pl", "B", "ANAHEIM", "92899"]),
-            ("ANAHEIM", "500 S Park Vista St Anaheim, Ca 92899", ["500 S Park Vista St", "", "ANAHEIM", "92899"]),
-            ("ANAHEIM", "500 S Anaheim Blvd, Anaheim, Ca 92899", ["500 S Anaheim Blvd", "", "ANAHEIM", "92899"]),
-            ("SAN JOSE", "12 EXAMPLE AV 2 , SAN JOSE CA 95199", ["12 EXAMPLE AV", "2", "SAN JOSE", "95199"]),
+            (
+                "HONOLULU",
+                "2444 DOLE ST Honolulu / Makiki 96822",
+                ["2444 DOLE ST", "", "HONOLULU", "96822"],
+            ),
+            (
+                "HONOLULU",
+                "1050 ALA MOANA Honolulu / Ala Moana 96814",
+                ["1050 ALA MOANA", "", "HONOLULU", "96814"],
+            ),
+            (
+                "HONOLULU",
+                "92-395 WAIOMEA ST Kapolei 96707",
+                ["92-395 WAIOMEA ST", "", "KAPOLEI", "96707"],
+            ),
+            (
+                "HONOLULU",
+                "91-1001 EXAMPLE DR UNIT 154 Ewa Beach 96799",
+                ["91-1001 EXAMPLE DR", "UNIT 154", "EWA BEACH", "96799"],
+            ),
+            (
+                "ANAHEIM",
+                "724 S Sample Pl B Anaheim, Ca 92899",
+                ["724 S Sample Pl", "B", "ANAHEIM", "92899"],
+            ),
+            (
+                "ANAHEIM",
+                "500 S Park Vista St Anaheim, Ca 92899",
+                ["500 S Park Vista St", "", "ANAHEIM", "92899"],
+            ),
+            (
+                "ANAHEIM",
+                "500 S Anaheim Blvd, Anaheim, Ca 92899",
+                ["500 S Anaheim Blvd", "", "ANAHEIM", "92899"],
+            ),
+            (
+                "SAN JOSE",
+                "12 EXAMPLE AV 2 , SAN JOSE CA 95199",
+                ["12 EXAMPLE AV", "2", "SAN JOSE", "95199"],
+            ),
             ("SAN JOSE", "     ,   ", ["", "", "", ""]),
-            ("SAN ANTONIO", "12 Example St Jane Sample", ["12 Example St", "", "SAN ANTONIO", ""]),
-            ("SAN ANTONIO", "9510 Maidenstone Dr 78250", ["9510 Maidenstone Dr", "", "SAN ANTONIO", "78250"]),
-            ("SAN ANTONIO", "700 W EXAMPLE ST, Unit 5, City of San Antonio, TX 78299", ["700 W EXAMPLE ST", "Unit 5", "SAN ANTONIO", "78299"]),
-            ("ANAHEIM", "724 S Sample Pl, # B Anaheim, Ca 92899", ["724 S Sample Pl", "# B", "ANAHEIM", "92899"]),
-            ("SACRAMENTO", "141 W ELVERTA RD, ELVERTA, CA 95626", ["141 W ELVERTA RD", "", "ELVERTA", "95626"]),
-            ("SACRAMENTO", "141 W ELVERTA RD, STE 5, ELVERTA, CA 95626", ["141 W ELVERTA RD", "STE 5", "ELVERTA", "95626"]),
-            ("SACRAMENTO", "141 W ELVERTA RD, Jane Sample, ELVERTA, CA 95626", ["141 W ELVERTA RD", "", "ELVERTA", "95626"]),
+            (
+                "SAN ANTONIO",
+                "12 Example St Jane Sample",
+                ["12 Example St", "", "SAN ANTONIO", ""],
+            ),
+            (
+                "SAN ANTONIO",
+                "9510 Maidenstone Dr 78250",
+                ["9510 Maidenstone Dr", "", "SAN ANTONIO", "78250"],
+            ),
+            (
+                "SAN ANTONIO",
+                "700 W EXAMPLE ST, Unit 5, City of San Antonio, TX 78299",
+                ["700 W EXAMPLE ST", "Unit 5", "SAN ANTONIO", "78299"],
+            ),
+            (
+                "ANAHEIM",
+                "724 S Sample Pl, # B Anaheim, Ca 92899",
+                ["724 S Sample Pl", "# B", "ANAHEIM", "92899"],
+            ),
+            (
+                "SACRAMENTO",
+                "141 W ELVERTA RD, ELVERTA, CA 95626",
+                ["141 W ELVERTA RD", "", "ELVERTA", "95626"],
+            ),
+            (
+                "SACRAMENTO",
+                "141 W ELVERTA RD, STE 5, ELVERTA, CA 95626",
+                ["141 W ELVERTA RD", "STE 5", "ELVERTA", "95626"],
+            ),
+            (
+                "SACRAMENTO",
+                "141 W ELVERTA RD, Jane Sample, ELVERTA, CA 95626",
+                ["141 W ELVERTA RD", "", "ELVERTA", "95626"],
+            ),
         ];
         for (city, line, expected) in cases {
-            assert_eq!(parts(&of_list(city), &[("line1", line)]), (expected.map(str::to_owned), vec![]), "{line}");
+            assert_eq!(
+                parts(&of_list(city), &[("line1", line)]),
+                (expected.map(str::to_owned), vec![]),
+                "{line}"
+            );
         }
     }
 
-    /// What stands in the columns of San Antonio, Honolulu, Nashville and Spokane; persons are invented.
+    /// What stands in the columns of San Antonio, Honolulu, Nashville and Spokane; persons are
+    /// invented.
     #[test]
     fn notes_and_persons_are_no_address() {
         let none = ["", "", "", ""];
@@ -391,14 +656,38 @@ mod tests {
             ("***TEMP ADDRESS***", none, vec!["placeholder"]),
             ("0 UNKNOWN", none, vec!["placeholder"]),
             ("NULL", none, vec!["placeholder"]),
-            ("44-329A KANEOHE BAY DR  ***TEMP ADDRESS***", street, vec!["address_note"]),
-            ("44-329A KANEOHE BAY DR [Mary's Planet]", street, vec!["address_note"]),
-            ("MAIN ST & 5TH AVE", ["MAIN ST & 5TH AVE", "", "LIST CITY", ""], vec![]),
+            (
+                "44-329A KANEOHE BAY DR  ***TEMP ADDRESS***",
+                street,
+                vec!["address_note"],
+            ),
+            (
+                "44-329A KANEOHE BAY DR [Mary's Planet]",
+                street,
+                vec!["address_note"],
+            ),
+            (
+                "MAIN ST & 5TH AVE",
+                ["MAIN ST & 5TH AVE", "", "LIST CITY", ""],
+                vec![],
+            ),
             ("N MONROE ST", ["N MONROE ST", "", "LIST CITY", ""], vec![]),
-            ("0 HAMILTON CROSSINGS", ["0 HAMILTON CROSSINGS", "", "LIST CITY", ""], vec![]),
-            ("201 BROADWAY", ["201 BROADWAY", "", "LIST CITY", ""], vec![]),
+            (
+                "0 HAMILTON CROSSINGS",
+                ["0 HAMILTON CROSSINGS", "", "LIST CITY", ""],
+                vec![],
+            ),
+            (
+                "201 BROADWAY",
+                ["201 BROADWAY", "", "LIST CITY", ""],
+                vec![],
+            ),
         ] {
-            assert_eq!(parts("", &[("line1", line)]), (expected.map(str::to_owned), warnings), "{line}");
+            assert_eq!(
+                parts("", &[("line1", line)]),
+                (expected.map(str::to_owned), warnings),
+                "{line}"
+            );
         }
     }
 
@@ -412,9 +701,18 @@ mod tests {
             let frame = one_row(&[("parcel", cell)]);
             let rows = Rows::new(&frame).unwrap();
             let location = read(&mut Reader::new(&rows, 0, &settings));
-            (location.parcel.unwrap_or_default(), location.property_id.unwrap_or_default())
+            (
+                location.parcel.unwrap_or_default(),
+                location.property_id.unwrap_or_default(),
+            )
         };
-        assert_eq!(parcel("303807000"), ("0303807000".to_owned(), "us-xx-list:parcel-0303807000".to_owned()));
+        assert_eq!(
+            parcel("303807000"),
+            (
+                "0303807000".to_owned(),
+                "us-xx-list:parcel-0303807000".to_owned()
+            )
+        );
         assert_eq!(parcel("*168476").0, "0000168476");
         assert_eq!(parcel("NULL").0, "");
     }
@@ -426,7 +724,10 @@ mod tests {
             ("303 02nd St", "303 2nd St"),
             ("100 0 ST", "100 0 ST"),
             ("89 Alpine Tr", "89 Alpine TER"),
-            ("5660 New England Dr [Mary's Planet Of Fashions]", "5660 New England Dr"),
+            (
+                "5660 New England Dr [Mary's Planet Of Fashions]",
+                "5660 New England Dr",
+            ),
         ];
         for (line, expected) in cases {
             assert_eq!(comparable(line, &suffixes), expected);
@@ -451,14 +752,27 @@ mod tests {
 
     #[test]
     fn units_are_told_from_remarks() {
-        for (text, number) in [("203", "203"), ("12B", "12B"), ("B-4", "B-4"), ("APT 11GW", "11GW"), ("202B-202C", "202B-202C")] {
-            assert_eq!(stated_unit(text).map(|(_, number)| number).as_deref(), Some(number), "{text}");
+        for (text, number) in [
+            ("203", "203"),
+            ("12B", "12B"),
+            ("B-4", "B-4"),
+            ("APT 11GW", "11GW"),
+            ("202B-202C", "202B-202C"),
+        ] {
+            assert_eq!(
+                stated_unit(text).map(|(_, number)| number).as_deref(),
+                Some(number),
+                "{text}"
+            );
         }
         for remark in ["TEMP", "3rd Floor", "TYPE 3B"] {
             assert_eq!(stated_unit(remark), None, "{remark}");
         }
         let both = |a: &str, b: &str| both_units(Some(a.to_owned()), Some(b.to_owned()));
         assert_eq!(both("STE 5", "5").as_deref(), Some("STE 5"));
-        assert_eq!(both("STE 5", "Building C").as_deref(), Some("STE 5 Building C"));
+        assert_eq!(
+            both("STE 5", "Building C").as_deref(),
+            Some("STE 5 Building C")
+        );
     }
 }

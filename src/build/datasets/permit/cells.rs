@@ -6,13 +6,21 @@ use polars::prelude::*;
 
 use super::settings::{DateFormat, Lookup, Settings};
 use crate::datasets::vocabulary::{DECLARED, SHARED_VOCABULARY, unknown_value};
-use crate::normalise::{Day, day_from_epoch, day_from_pattern, degrees, pointers, text, unscaled, us_date};
+use crate::normalise::{
+    Day, day_from_epoch, day_from_pattern, degrees, pointers, text, unscaled, us_date,
+};
 use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
 /// Days that stand for no date, as forms and databases write them.
-const PLACEHOLDERS: &[&str] = &["1900-01-01", "1899-12-30", "1899-12-31", "2999-12-31", "9999-12-31"];
+const PLACEHOLDERS: &[&str] = &[
+    "1900-01-01",
+    "1899-12-30",
+    "1899-12-31",
+    "2999-12-31",
+    "9999-12-31",
+];
 
 /// No permit of a city is older; a year before it is a slip of the pen.
 const EARLIEST: &str = "1850-01-01";
@@ -34,9 +42,20 @@ pub(super) struct Rows<'f> {
 
 impl<'f> Rows<'f> {
     pub(super) fn new(frame: &'f DataFrame) -> Result<Self> {
-        let names = frame.get_column_names().into_iter().filter(|name| **name != POINTERS);
-        let columns = names.map(|name| Ok((name.as_str(), text(frame, name)?))).collect::<Result<_>>()?;
-        Ok(Self { columns, pointers: pointers(frame, POINTERS)?.into_iter().map(Option::unwrap_or_default).collect() })
+        let names = frame
+            .get_column_names()
+            .into_iter()
+            .filter(|name| **name != POINTERS);
+        let columns = names
+            .map(|name| Ok((name.as_str(), text(frame, name)?)))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            columns,
+            pointers: pointers(frame, POINTERS)?
+                .into_iter()
+                .map(Option::unwrap_or_default)
+                .collect(),
+        })
     }
 
     pub(super) fn height(&self) -> usize {
@@ -55,7 +74,10 @@ impl<'f> Rows<'f> {
 
 /// A link or telephone of a Socrata portal is the first of a list: `[5125550100, null]`.
 fn unlisted(cell: &str) -> Option<&str> {
-    let text = match cell.strip_prefix('[').and_then(|rest| rest.strip_suffix(", null]")) {
+    let text = match cell
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(", null]"))
+    {
         Some("null") => "",
         Some(first) => first.trim(),
         None => cell,
@@ -82,7 +104,13 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(rows: &'a Rows<'a>, row: usize, settings: &'a Settings) -> Self {
-        Self { rows, row, settings, warnings: Vec::new(), unknown_values: Vec::new() }
+        Self {
+            rows,
+            row,
+            settings,
+            warnings: Vec::new(),
+            unknown_values: Vec::new(),
+        }
     }
 
     pub(super) fn text(&self, column: &str) -> Option<&'a str> {
@@ -111,7 +139,9 @@ impl<'a> Reader<'a> {
         let cents = amount(cell.trim_start_matches('$')).filter(|cents| *cents < MAX_CENTS);
         match cents {
             None => self.warn("bad_money", format!("{column} is `{cell}`")),
-            Some(cents) if cents > IMPLAUSIBLE_CENTS => self.warn("implausible_money", format!("{column} is `{cell}`")),
+            Some(cents) if cents > IMPLAUSIBLE_CENTS => {
+                self.warn("implausible_money", format!("{column} is `{cell}`"))
+            }
             Some(_) => {}
         }
         cents
@@ -127,66 +157,126 @@ impl<'a> Reader<'a> {
         hundredths
     }
 
-    /// What the list's table says of a word, else the vocabulary of the trade; null where neither knows it.
-    pub(super) fn category(&mut self, table: &Lookup, trade: &Words, column: &str, code: &'static str) -> Coded {
-        let Some(word) = self.text(column) else { return Coded::default() };
-        self.known(by_table(table, word).or_else(|| by_trade(trade, word)), word, column, code)
+    /// What the list's table says of a word, else the vocabulary of the trade; null where neither
+    /// knows it.
+    pub(super) fn category(
+        &mut self,
+        table: &Lookup,
+        trade: &Words,
+        column: &str,
+        code: &'static str,
+    ) -> Coded {
+        let Some(word) = self.text(column) else {
+            return Coded::default();
+        };
+        self.known(
+            by_table(table, word).or_else(|| by_trade(trade, word)),
+            word,
+            column,
+            code,
+        )
     }
 
-    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or that of every permit of the list. Where the type alone says no
-    /// more than `building` and the one below it names a trade, the trade is the type; beside a type that is `other` it decides nothing, and the pair must be
-    /// declared. Where the list's table has other pairs of a type, one that it lacks is noted.
+    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or
+    /// that of every permit of the list. Where the type alone says no more than `building` and the
+    /// one below it names a trade, the trade is the type; beside a type that is `other` it decides
+    /// nothing, and the pair must be declared. Where the list's table has other pairs of a type,
+    /// one that it lacks is noted.
     pub(super) fn kind(&mut self) -> Coded {
-        let Settings { only_type, types, trade, .. } = self.settings;
+        let Settings {
+            only_type,
+            types,
+            trade,
+            ..
+        } = self.settings;
         if let Some(kind) = only_type {
-            return Coded { value: Some(kind.clone()), basis: Some(DECLARED) };
+            return Coded {
+                value: Some(kind.clone()),
+                basis: Some(DECLARED),
+            };
         }
-        let Some(word) = self.text("type") else { return Coded::default() };
+        let Some(word) = self.text("type") else {
+            return Coded::default();
+        };
         let alone = by_table(types, word).or_else(|| by_trade(&trade.types, word));
-        let Some(below) = self.text("sub_type") else { return self.known(alone, word, "type", "unmapped_type") };
+        let Some(below) = self.text("sub_type") else {
+            return self.known(alone, word, "type", "unmapped_type");
+        };
         let pair = format!("{word}/{below}");
-        if let together @ Some(_) = by_table(types, &pair).or_else(|| by_trade(&trade.types, &pair)) {
+        if let together @ Some(_) = by_table(types, &pair).or_else(|| by_trade(&trade.types, &pair))
+        {
             return self.known(together, word, "type", "unmapped_type");
         }
         // Most types say enough alone.
-        let Some((general @ ("building" | "other"), _)) = alone else { return self.known(alone, word, "type", "unmapped_type") };
-        let of_below = by_trade(&trade.types, below).filter(|(value, _)| !matches!(*value, "building" | "other" | ""));
+        let Some((general @ ("building" | "other"), _)) = alone else {
+            return self.known(alone, word, "type", "unmapped_type");
+        };
+        let of_below = by_trade(&trade.types, below)
+            .filter(|(value, _)| !matches!(*value, "building" | "other" | ""));
         match of_below {
-            Some(_) if general == "building" => self.known(of_below, below, "type", "unmapped_type"),
+            Some(_) if general == "building" => {
+                self.known(of_below, below, "type", "unmapped_type")
+            }
             Some(_) => self.known(None, &pair, "type", "unmapped_type"),
             None => {
                 if types.has_pairs_of(word) {
-                    self.warn("unmapped_pair", format!("type is `{pair}`, of which only `{word}` is known"));
+                    self.warn(
+                        "unmapped_pair",
+                        format!("type is `{pair}`, of which only `{word}` is known"),
+                    );
                 }
                 self.known(alone, word, "type", "unmapped_type")
             }
         }
     }
 
-    fn known(&mut self, found: Option<(&str, &'static str)>, word: &str, column: &str, code: &'static str) -> Coded {
+    fn known(
+        &mut self,
+        found: Option<(&str, &'static str)>,
+        word: &str,
+        column: &str,
+        code: &'static str,
+    ) -> Coded {
         if found.is_none() {
             self.warn(code, format!("{column} is `{word}`"));
             self.unknown_values.push(unknown_value(column, word));
         }
         match found.filter(|(value, _)| !value.is_empty()) {
-            Some((value, basis)) => Coded { value: Some(value.to_owned()), basis: Some(basis) },
+            Some((value, basis)) => Coded {
+                value: Some(value.to_owned()),
+                basis: Some(basis),
+            },
             None => Coded::default(),
         }
     }
 
     /// Latitude and longitude of two columns or of one that holds both; nothing at 0, 0.
     pub(super) fn coordinates(&mut self) -> Option<(f64, f64)> {
-        let Some((lat, lon)) = self.text("lat").zip(self.text("lon")).or_else(|| self.text("location").and_then(point)) else {
+        let Some((lat, lon)) = self
+            .text("lat")
+            .zip(self.text("lon"))
+            .or_else(|| self.text("location").and_then(point))
+        else {
             if let Some(cell) = self.text("location").filter(|cell| cell.contains('(')) {
                 self.warn("bad_coordinates", format!("location is `{cell}`"));
             }
             return None;
         };
         match degrees(lat.trim(), 90.0).zip(degrees(lon.trim(), 180.0)) {
-            None if self.settings.has_projected_coordinates && is_projected(lat) && is_projected(lon) => None,
-            Some((lat, lon)) => (lat.abs() > f64::EPSILON || lon.abs() > f64::EPSILON).then_some((lat, lon)),
+            None if self.settings.has_projected_coordinates
+                && is_projected(lat)
+                && is_projected(lon) =>
+            {
+                None
+            }
+            Some((lat, lon)) => {
+                (lat.abs() > f64::EPSILON || lon.abs() > f64::EPSILON).then_some((lat, lon))
+            }
             None => {
-                self.warn("bad_coordinates", format!("latitude and longitude are `{lat}` and `{lon}`"));
+                self.warn(
+                    "bad_coordinates",
+                    format!("latitude and longitude are `{lat}` and `{lon}`"),
+                );
                 None
             }
         }
@@ -208,8 +298,8 @@ fn by_trade<'t>(words: &'t Words, word: &str) -> Option<(&'t str, &'static str)>
     Some((words.get(word)?, SHARED_VOCABULARY))
 }
 
-/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which they stand the other way round. Lines of an address may stand
-/// before them.
+/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which
+/// they stand the other way round. Lines of an address may stand before them.
 fn point(cell: &str) -> Option<(&str, &str)> {
     let cell = cell.trim().lines().next_back()?.trim();
     let (is_well_known_text, rest) = match cell.split_at_checked(5) {
@@ -225,11 +315,16 @@ fn point(cell: &str) -> Option<(&str, &str)> {
 
 /// A length on a plane, which is too large for an angle.
 fn is_projected(cell: &str) -> bool {
-    cell.trim().parse::<f64>().is_ok_and(|value| value.is_finite() && value.abs() > 360.0)
+    cell.trim()
+        .parse::<f64>()
+        .is_ok_and(|value| value.is_finite() && value.abs() > 360.0)
 }
 
 /// Reads a date; none when it is none, `Some(None)` for a placeholder.
-#[expect(clippy::option_option, reason = "the outer says whether the text can be read, the inner whether it is a date")]
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether the text can be read, the inner whether it is a date"
+)]
 pub(super) fn date(text: &str, formats: &[DateFormat]) -> Option<Option<String>> {
     if text.bytes().all(|byte| matches!(byte, b'0' | b'-' | b'/')) {
         return Some(None);
@@ -241,7 +336,9 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Option<Option<String>>
         DateFormat::YearMonthDay => day_from_pattern(day, "YYYY/MM/DD").map(|day| day.to_string()),
         DateFormat::EightDigits => day_from_pattern(day, "YYYYMMDD").map(|day| day.to_string()),
         DateFormat::EpochSeconds => day_from_epoch(text, 86_400).map(|day| day.to_string()),
-        DateFormat::EpochMilliseconds => day_from_epoch(text, 86_400_000).map(|day| day.to_string()),
+        DateFormat::EpochMilliseconds => {
+            day_from_epoch(text, 86_400_000).map(|day| day.to_string())
+        }
     };
     let date = formats.iter().find_map(read)?;
     if PLACEHOLDERS.contains(&date.as_str()) {
@@ -258,9 +355,13 @@ fn amount(text: &str) -> Option<i64> {
 /// A frame of one row, for tests of what is read of it.
 #[cfg(test)]
 pub(super) fn one_row(cells: &[(&str, &str)]) -> DataFrame {
-    let text = |(name, cell): &(&str, &str)| StringChunked::from_iter_options((*name).into(), std::iter::once(Some(*cell))).into_column();
+    let text = |(name, cell): &(&str, &str)| {
+        StringChunked::from_iter_options((*name).into(), std::iter::once(Some(*cell))).into_column()
+    };
     let mut columns: Vec<Column> = cells.iter().map(text).collect();
-    columns.push(crate::normalise::pointer_column([[0_u64].as_slice()].into_iter()));
+    columns.push(crate::normalise::pointer_column(
+        [[0_u64].as_slice()].into_iter(),
+    ));
     DataFrame::new(1, columns).unwrap()
 }
 
@@ -271,7 +372,12 @@ mod tests {
     /// The forms that stand in the cities' files.
     #[test]
     fn dates_in_every_form() {
-        let all = [DateFormat::MonthDayYear, DateFormat::Iso, DateFormat::YearMonthDay, DateFormat::EpochSeconds];
+        let all = [
+            DateFormat::MonthDayYear,
+            DateFormat::Iso,
+            DateFormat::YearMonthDay,
+            DateFormat::EpochSeconds,
+        ];
         let cases = [
             ("03/22/2016", "2016-03-22"),
             ("01/04/2024 00:00:00", "2024-01-04"),
@@ -284,29 +390,64 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(date(text, &all), Some(Some(expected.to_owned())), "{text}");
         }
-        assert_eq!(date("20260813", &[DateFormat::EightDigits]), Some(Some("2026-08-13".to_owned())));
+        assert_eq!(
+            date("20260813", &[DateFormat::EightDigits]),
+            Some(Some("2026-08-13".to_owned()))
+        );
         // Midnight in Nashville, in summer and in winter.
-        for (text, expected) in [("1681189200000", "2023-04-11"), ("1704866400000", "2024-01-10")] {
-            assert_eq!(date(text, &[DateFormat::EpochMilliseconds]), Some(Some(expected.to_owned())));
+        for (text, expected) in [
+            ("1681189200000", "2023-04-11"),
+            ("1704866400000", "2024-01-10"),
+        ] {
+            assert_eq!(
+                date(text, &[DateFormat::EpochMilliseconds]),
+                Some(Some(expected.to_owned()))
+            );
         }
-        for placeholder in ["00000000", "00/00/0000", "0000-00-00", "01/01/1900", "12/31/9999"] {
+        for placeholder in [
+            "00000000",
+            "00/00/0000",
+            "0000-00-00",
+            "01/01/1900",
+            "12/31/9999",
+        ] {
             assert_eq!(date(placeholder, &all), Some(None), "{placeholder}");
         }
-        for wrong in ["0020-01-01T00:00:00", "13/45/2016", "31-JAN-00", "2016-02-30", "soon", "99999999999999"] {
+        for wrong in [
+            "0020-01-01T00:00:00",
+            "13/45/2016",
+            "31-JAN-00",
+            "2016-02-30",
+            "soon",
+            "99999999999999",
+        ] {
             assert_eq!(date(wrong, &all), None, "{wrong}");
         }
     }
 
     #[test]
     fn points_are_read_in_either_order() {
-        for cell in ["(37.78, -122.40)", "POINT (-122.40 37.78)", "point(-122.40 37.78)"] {
+        for cell in [
+            "(37.78, -122.40)",
+            "POINT (-122.40 37.78)",
+            "point(-122.40 37.78)",
+        ] {
             let (lat, lon) = point(cell).unwrap();
             assert_eq!((lat.trim(), lon.trim()), ("37.78", "-122.40"), "{cell}");
         }
         // A `location` of Montgomery County, Maryland.
-        let (lat, lon) = point("5107 DALECARLIA DR\nBETHESDA, MD 20816\n(38.94928, -77.102596)").unwrap();
+        let (lat, lon) =
+            point("5107 DALECARLIA DR\nBETHESDA, MD 20816\n(38.94928, -77.102596)").unwrap();
         assert_eq!((lat.trim(), lon.trim()), ("38.94928", "-77.102596"));
-        for cell in ["140 Ellis St", "5107 DALECARLIA DR\nBETHESDA, MD 20816", "POINT EMPTY", "(37.78)", "POINT (-122.40)", "", "é"] {
+        for cell in [
+            "140 Ellis St",
+            "5107 DALECARLIA DR\nBETHESDA, MD 20816",
+            "POINT EMPTY",
+            "(37.78)",
+            "POINT (-122.40)",
+            "",
+            "é",
+        ] {
             assert_eq!(point(cell), None, "{cell}");
         }
         assert!(is_projected("2130000.1") && !is_projected("-98.49") && !is_projected("none"));
@@ -314,7 +455,14 @@ mod tests {
 
     #[test]
     fn amounts_keep_every_cent() {
-        let cases = [("1,385,598.08", Some(138_559_808)), ("52.5", Some(5_250)), ("0.0", Some(0)), ("1", Some(100)), ("-1", None), ("n/a", None)];
+        let cases = [
+            ("1,385,598.08", Some(138_559_808)),
+            ("52.5", Some(5_250)),
+            ("0.0", Some(0)),
+            ("1", Some(100)),
+            ("-1", None),
+            ("n/a", None),
+        ];
         for (text, expected) in cases {
             assert_eq!(amount(text), expected, "{text}");
         }
@@ -339,13 +487,49 @@ type = { Building = "building", "Building/Annex" = "other", "Right-of-Way" = "ot
         let mut settings: Settings = toml::from_str(settings).unwrap();
         settings.trade.types = serde_json::from_str(words).unwrap();
         let cases = [
-            ("Building", "Mechanical", Some("mechanical"), Some(SHARED_VOCABULARY), vec![]),
+            (
+                "Building",
+                "Mechanical",
+                Some("mechanical"),
+                Some(SHARED_VOCABULARY),
+                vec![],
+            ),
             ("Building", "Annex", Some("other"), Some(DECLARED), vec![]),
-            ("Building", "Commercial", Some("building"), Some(DECLARED), vec!["unmapped_pair"]),
-            ("Express Permit", "Roof", Some("roof"), Some(SHARED_VOCABULARY), vec![]),
-            ("Right-of-Way", "Electrical", None, None, vec!["unmapped_type"]),
-            ("Right-of-Way", "Lane", Some("other"), Some(DECLARED), vec![]),
-            ("Sewer", "Mechanical", Some("plumbing"), Some(DECLARED), vec![]),
+            (
+                "Building",
+                "Commercial",
+                Some("building"),
+                Some(DECLARED),
+                vec!["unmapped_pair"],
+            ),
+            (
+                "Express Permit",
+                "Roof",
+                Some("roof"),
+                Some(SHARED_VOCABULARY),
+                vec![],
+            ),
+            (
+                "Right-of-Way",
+                "Electrical",
+                None,
+                None,
+                vec!["unmapped_type"],
+            ),
+            (
+                "Right-of-Way",
+                "Lane",
+                Some("other"),
+                Some(DECLARED),
+                vec![],
+            ),
+            (
+                "Sewer",
+                "Mechanical",
+                Some("plumbing"),
+                Some(DECLARED),
+                vec![],
+            ),
             ("Synthetic", "Roof", None, None, vec!["unmapped_type"]),
         ];
         for (kind, below, value, basis, warnings) in cases {
@@ -353,8 +537,20 @@ type = { Building = "building", "Building/Annex" = "other", "Right-of-Way" = "ot
             let rows = Rows::new(&frame).unwrap();
             let mut reader = Reader::new(&rows, 0, &settings);
             let coded = reader.kind();
-            assert_eq!((coded.value.as_deref(), coded.basis), (value, basis), "{kind}/{below}");
-            assert_eq!(reader.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(), warnings, "{kind}/{below}");
+            assert_eq!(
+                (coded.value.as_deref(), coded.basis),
+                (value, basis),
+                "{kind}/{below}"
+            );
+            assert_eq!(
+                reader
+                    .warnings
+                    .iter()
+                    .map(|warning| warning.code)
+                    .collect::<Vec<_>>(),
+                warnings,
+                "{kind}/{below}"
+            );
         }
     }
 }

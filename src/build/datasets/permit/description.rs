@@ -1,12 +1,14 @@
-//! Descriptions without what they say of persons: clerks write telephones, e-mail addresses and names of contacts into them.
+//! Descriptions without what they say of persons: clerks write telephones, e-mail addresses and
+//! names of contacts into them.
 
 use pubdata_core::canonical::email;
 
 /// Most words of a name.
 const MAX_NAME_WORDS: usize = 3;
 
-/// A description with e-mail addresses, telephone numbers and the names behind one of `marks` (`POC`), or before a number, replaced by words in brackets. A name
-/// that nothing marks is not found.
+/// A description with e-mail addresses, telephone numbers and the names behind one of `marks`
+/// (`POC`), or before a number, replaced by words in brackets. A name that nothing marks is not
+/// found.
 pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut kept = String::with_capacity(text.len());
@@ -21,7 +23,10 @@ pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
         } else if let Some(length) = telephone(rest) {
             take_name(&mut kept);
             Some((length, "[telephone]"))
-        } else if let Some((mark, length)) = marks.iter().find_map(|mark| Some((mark.chars().count(), marked_name(rest, mark)?))) {
+        } else if let Some((mark, length)) = marks
+            .iter()
+            .find_map(|mark| Some((mark.chars().count(), marked_name(rest, mark)?)))
+        {
             kept.extend(&rest[..mark]);
             Some((length, " [name]"))
         } else {
@@ -41,14 +46,21 @@ pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
     kept
 }
 
-/// Length of the telephone number that a text begins with: `(615) 321-2037`, `615.981.1108`, `615 243 4363`, `615/992-1400`, `615) 889-4161`;
-/// and ten digits in a row, unless they may be the number of a permit, which begins with its year.
+/// Length of the telephone number that a text begins with: `(615) 321-2037`, `615.981.1108`, `615
+/// 243 4363`, `615/992-1400`, `615) 889-4161`; and ten digits in a row, unless they may be the
+/// number of a permit, which begins with its year.
 fn telephone(text: &[char]) -> Option<usize> {
     let digits = |from: usize, count: usize| {
         let end = from + count;
         (text.len() >= end && text[from..end].iter().all(char::is_ascii_digit)).then_some(end)
     };
-    let separators = |from: usize, most: usize| text[from..].iter().take_while(|c| matches!(c, ' ' | '-' | '.' | '/' | ')')).count().min(most);
+    let separators = |from: usize, most: usize| {
+        text[from..]
+            .iter()
+            .take_while(|c| matches!(c, ' ' | '-' | '.' | '/' | ')'))
+            .count()
+            .min(most)
+    };
     let start = usize::from(text.first() == Some(&'('));
     let area = digits(start, 3)?;
     let before_exchange = separators(area, 3);
@@ -66,18 +78,30 @@ fn telephone(text: &[char]) -> Option<usize> {
 /// Length of a mark and the name behind it: words of letters with one blank between them.
 fn marked_name(text: &[char], mark: &str) -> Option<usize> {
     let length = mark.chars().count();
-    let is_mark = text.len() > length && mark.chars().zip(text).all(|(a, b)| a.eq_ignore_ascii_case(b)) && !text[length].is_alphanumeric();
+    let is_mark = text.len() > length
+        && mark
+            .chars()
+            .zip(text)
+            .all(|(a, b)| a.eq_ignore_ascii_case(b))
+        && !text[length].is_alphanumeric();
     if !is_mark {
         return None;
     }
-    let mut end = length + text[length..].iter().take_while(|c| matches!(c, ' ' | ':' | '-' | '.' | '\u{2013}')).count();
+    let mut end = length
+        + text[length..]
+            .iter()
+            .take_while(|c| matches!(c, ' ' | ':' | '-' | '.' | '\u{2013}'))
+            .count();
     let mut words = 0;
     while words < MAX_NAME_WORDS {
         let blank = usize::from(words > 0 && text.get(end) == Some(&' '));
         if words > 0 && blank == 0 {
             break;
         }
-        let word = text[end + blank..].iter().take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-')).count();
+        let word = text[end + blank..]
+            .iter()
+            .take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-'))
+            .count();
         // An address is no name.
         if word == 0 || email::length(&text[end + blank..]).is_some() {
             break;
@@ -90,28 +114,48 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
     (words > 0).then(|| second_name(text, end).unwrap_or(end))
 }
 
-/// Where a second name ends that stands between the first and a telephone number: `POC Ana Ruiz, EUDI RODAS, 615 …`.
+/// Where a second name ends that stands between the first and a telephone number: `POC Ana Ruiz,
+/// EUDI RODAS, 615 …`.
 fn second_name(text: &[char], first: usize) -> Option<usize> {
-    let separators = |from: usize| from + text[from..].iter().take_while(|c| matches!(c, ' ' | ',' | ':' | ';' | '-' | '/')).count();
+    let separators = |from: usize| {
+        from + text[from..]
+            .iter()
+            .take_while(|c| matches!(c, ' ' | ',' | ':' | ';' | '-' | '/'))
+            .count()
+    };
     let begin = separators(first);
     let is_of_name = |c: &&char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '.');
     let words: String = text[begin..].iter().take_while(is_of_name).collect();
-    let (end, count) = (begin + words.trim_end().chars().count(), words.split_whitespace().count());
-    (begin > first && (1..=MAX_NAME_WORDS).contains(&count) && telephone(&text[separators(end)..]).is_some()).then_some(end)
+    let (end, count) = (
+        begin + words.trim_end().chars().count(),
+        words.split_whitespace().count(),
+    );
+    (begin > first
+        && (1..=MAX_NAME_WORDS).contains(&count)
+        && telephone(&text[separators(end)..]).is_some())
+    .then_some(end)
 }
 
-/// Replaces a name that a text ends with, two or three capitalised words: what is written before a telephone number.
+/// Replaces a name that a text ends with, two or three capitalised words: what is written before a
+/// telephone number.
 fn take_name(text: &mut String) {
     let is_separator = |c: char| matches!(c, ' ' | ',' | ':' | '-' | '(');
     let end = text.trim_end_matches(is_separator).len();
     let is_name = |word: &str| {
         let mut letters = word.chars();
-        letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase) && letters.all(|c| c.is_alphabetic() || c == '\'')
+        letters.next().is_some_and(char::is_uppercase)
+            && letters.next().is_some_and(char::is_lowercase)
+            && letters.all(|c| c.is_alphabetic() || c == '\'')
     };
     let (mut start, mut words) = (end, 0);
     while words < MAX_NAME_WORDS {
         let before = text[..start].trim_end_matches(' ');
-        let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | ';' | ':' | '/' | '(' | ')')).next().unwrap_or_default();
+        let word = before
+            .rsplit(|c: char| {
+                c.is_whitespace() || matches!(c, '.' | ',' | ';' | ':' | '/' | '(' | ')')
+            })
+            .next()
+            .unwrap_or_default();
         let has_gap = words > 0 && start - before.len() != 1;
         if has_gap || !is_name(word) {
             break;
@@ -133,34 +177,100 @@ mod tests {
     fn persons_are_taken_out_and_nothing_else() {
         let marks = ["POC", "Point of Contact"].map(str::to_owned);
         let cases = [
-            ("rear of dwelling. POC: Konrad Mocki, (918)555-0100. Applicant applied", "rear of dwelling. POC [name], [telephone]. Applicant applied"),
-            ("R. POC DALAND FAKEMAN 615-555-0100  parcels 09215017200, 09215017300", "R. POC [name] [telephone]  parcels 09215017200, 09215017300"),
-            ("POC: Klaus Sampi O: (615) 555-0101 C: (615) 555-0102", "POC [name]: [telephone] C: [telephone]"),
-            ("POC: Florian E. Mock, (419) 555-0100. W", "POC [name], [telephone]. W"),
-            ("POC: Isidora Samp, 256.555.0100. A", "POC [name], [telephone]. A"),
-            ("POC: Bruno Mocker, 615 555 0103. A", "POC [name], [telephone]. A"),
-            ("POC: Amelia Testi, 615/555-0104.", "POC [name], [telephone]."),
-            ("POC: Hugo Examley, 615) 555-0105. W", "POC [name], [telephone]. W"),
+            (
+                "rear of dwelling. POC: Konrad Mocki, (918)555-0100. Applicant applied",
+                "rear of dwelling. POC [name], [telephone]. Applicant applied",
+            ),
+            (
+                "R. POC DALAND FAKEMAN 615-555-0100  parcels 09215017200, 09215017300",
+                "R. POC [name] [telephone]  parcels 09215017200, 09215017300",
+            ),
+            (
+                "POC: Klaus Sampi O: (615) 555-0101 C: (615) 555-0102",
+                "POC [name]: [telephone] C: [telephone]",
+            ),
+            (
+                "POC: Florian E. Mock, (419) 555-0100. W",
+                "POC [name], [telephone]. W",
+            ),
+            (
+                "POC: Isidora Samp, 256.555.0100. A",
+                "POC [name], [telephone]. A",
+            ),
+            (
+                "POC: Bruno Mocker, 615 555 0103. A",
+                "POC [name], [telephone]. A",
+            ),
+            (
+                "POC: Amelia Testi, 615/555-0104.",
+                "POC [name], [telephone].",
+            ),
+            (
+                "POC: Hugo Examley, 615) 555-0105. W",
+                "POC [name], [telephone]. W",
+            ),
             ("POC: 6155550106 or", "POC: [telephone] or"),
-            ("POC Ida Fict, OTTO SAMPO, 615 555 0103. A", "POC [name], [telephone]. A"),
-            ("POC Ada: Petra Mocka (615)555-0100", "POC [name] [telephone]"),
-            ("Point of Contact -Faland Doe 615-555-0100", "Point of Contact [name] [telephone]"),
-            ("per plans. Enno Fict 615.555.0100 to", "per plans. [name] [telephone] to"),
-            ("Install tankless heater 615-555-0100", "Install tankless heater [telephone]"),
-            ("CALL BEFORE INSPECTION 615-555-0100", "CALL BEFORE INSPECTION [telephone]"),
-            ("Unit Nashville, TN (615) 555-0100", "Unit Nashville, TN [telephone]"),
-            ("poc sample tester...sample@example.com", "poc [name]...[e-mail]"),
-            ("EMAIL DIRECTLY TO: LEOPOLD.MOCKFORDS@EXAMPLE.ORG. PERMIT", "EMAIL DIRECTLY TO: [e-mail] PERMIT"),
-            ("POC SALES@EXAMPLE.COM  BB POC silas samplen", "POC [e-mail]  BB POC [name]"),
-            ("poc ferdi samplo\u{2026}.only contact info", "poc [name]\u{2026}.only contact info"),
-            ("Must comply with MHZC permit 2022010097. 2017-835, 110108482", "Must comply with MHZC permit 2022010097. 2017-835, 110108482"),
-            ("residence @ 5,940 SF. lot 2, (65) units", "residence @ 5,940 SF. lot 2, (65) units"),
+            (
+                "POC Ida Fict, OTTO SAMPO, 615 555 0103. A",
+                "POC [name], [telephone]. A",
+            ),
+            (
+                "POC Ada: Petra Mocka (615)555-0100",
+                "POC [name] [telephone]",
+            ),
+            (
+                "Point of Contact -Faland Doe 615-555-0100",
+                "Point of Contact [name] [telephone]",
+            ),
+            (
+                "per plans. Enno Fict 615.555.0100 to",
+                "per plans. [name] [telephone] to",
+            ),
+            (
+                "Install tankless heater 615-555-0100",
+                "Install tankless heater [telephone]",
+            ),
+            (
+                "CALL BEFORE INSPECTION 615-555-0100",
+                "CALL BEFORE INSPECTION [telephone]",
+            ),
+            (
+                "Unit Nashville, TN (615) 555-0100",
+                "Unit Nashville, TN [telephone]",
+            ),
+            (
+                "poc sample tester...sample@example.com",
+                "poc [name]...[e-mail]",
+            ),
+            (
+                "EMAIL DIRECTLY TO: LEOPOLD.MOCKFORDS@EXAMPLE.ORG. PERMIT",
+                "EMAIL DIRECTLY TO: [e-mail] PERMIT",
+            ),
+            (
+                "POC SALES@EXAMPLE.COM  BB POC silas samplen",
+                "POC [e-mail]  BB POC [name]",
+            ),
+            (
+                "poc ferdi samplo\u{2026}.only contact info",
+                "poc [name]\u{2026}.only contact info",
+            ),
+            (
+                "Must comply with MHZC permit 2022010097. 2017-835, 110108482",
+                "Must comply with MHZC permit 2022010097. 2017-835, 110108482",
+            ),
+            (
+                "residence @ 5,940 SF. lot 2, (65) units",
+                "residence @ 5,940 SF. lot 2, (65) units",
+            ),
             ("EPOCH pocket door POC", "EPOCH pocket door POC"),
             ("", ""),
         ];
         for (text, expected) in cases {
             assert_eq!(without_persons(text, &marks), expected);
         }
-        assert_eq!(without_persons("POC: Konrad Mocki", &[]), "POC: Konrad Mocki");
+        assert_eq!(
+            without_persons("POC: Konrad Mocki", &[]),
+            "POC: Konrad Mocki"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Links permits to contractors' licenses, from the tables of both: the same number of the same scheme, or the only contractor's license of the
-//! state under a business name. Never a likeness, and never a license that only its holder states. Grain: one row per linked party of a permit.
+//! Links permits to contractors' licenses, from the tables of both: the same number of the same
+//! scheme, or the only contractor's license of the state under a business name. Never a likeness,
+//! and never a license that only its holder states. Grain: one row per linked party of a permit.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,18 +20,41 @@ use pubdata_core::provenance::POINTERS;
 const LINK: &str = "permit.license_link";
 const LICENSE: &str = "license.license";
 
-/// Professions of those who take out permits: what else has a number of the same scheme, such as a barber of a board for all trades, does not.
-pub(in crate::datasets) const CONTRACTORS: [&str; 8] =
-    ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
+/// Professions of those who take out permits: what else has a number of the same scheme, such as a
+/// barber of a board for all trades, does not.
+pub(in crate::datasets) const CONTRACTORS: [&str; 8] = [
+    "general_contractor",
+    "specialty_contractor",
+    "electrician",
+    "plumber",
+    "hvac",
+    "roofer",
+    "elevator",
+    "boiler",
+];
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 2,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
-    let of = |family: &str| declaration.builds_on.iter().filter(|id| id.starts_with(family)).count();
+    let of = |family: &str| {
+        declaration
+            .builds_on
+            .iter()
+            .filter(|id| id.starts_with(family))
+            .count()
+    };
     if of("permit.") == 1 && of("license.") > 0 {
         return Ok(());
     }
-    Err(Fault::of_settings("", "links need one list of permits and some of licenses under `builds_on`".to_owned()))
+    Err(Fault::of_settings(
+        "",
+        "links need one list of permits and some of licenses under `builds_on`".to_owned(),
+    ))
 }
 
 /// The licenses that can be linked: contractors' of the boards' own lists.
@@ -46,15 +70,44 @@ struct Licenses {
 impl Licenses {
     fn add(&mut self, table: &Table) -> Result<()> {
         let column = |name: &str| Ok::<_, Error>(table.frame.column(name)?.str()?.clone());
-        let (ids, states, professions, evidence) = (column("license_id")?, column("state")?, column("profession")?, column("evidence")?);
-        let (numbers, written, schemes) = (column("number_normalized")?, column("number")?, column("number_scheme")?);
-        let (holders, normalized, kinds) = (column("holder_name")?, column("holder_name_normalized")?, column("holder_type")?);
+        let (ids, states, professions, evidence) = (
+            column("license_id")?,
+            column("state")?,
+            column("profession")?,
+            column("evidence")?,
+        );
+        let (numbers, written, schemes) = (
+            column("number_normalized")?,
+            column("number")?,
+            column("number_scheme")?,
+        );
+        let (holders, normalized, kinds) = (
+            column("holder_name")?,
+            column("holder_name_normalized")?,
+            column("holder_type")?,
+        );
         let others = [column("business_name")?, column("dba")?];
-        let persons = ["holder_first", "holder_middle", "holder_last", "holder_suffix"].map(column).into_iter().collect::<Result<Vec<_>>>()?;
+        let persons = [
+            "holder_first",
+            "holder_middle",
+            "holder_last",
+            "holder_suffix",
+        ]
+        .map(column)
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
         let rows = pointers(&table.frame, POINTERS)?;
         for (row, pointers) in rows.into_iter().enumerate() {
-            let is_contractor = professions.get(row).is_some_and(|profession| CONTRACTORS.contains(&profession));
-            let (Some(id), Some(state)) = (ids.get(row).filter(|_| is_contractor && evidence.get(row) == Some("registry")), states.get(row)) else { continue };
+            let is_contractor = professions
+                .get(row)
+                .is_some_and(|profession| CONTRACTORS.contains(&profession));
+            let (Some(id), Some(state)) = (
+                ids.get(row)
+                    .filter(|_| is_contractor && evidence.get(row) == Some("registry")),
+                states.get(row),
+            ) else {
+                continue;
+            };
             // Rows that repeat a license are one.
             let place = *self.places.entry(id.to_owned()).or_insert(self.ids.len());
             if place < self.ids.len() {
@@ -63,18 +116,42 @@ impl Licenses {
             self.ids.push(id.to_owned());
             self.pointers.push(pointers.unwrap_or_default());
             if let Some(scheme) = schemes.get(row) {
-                // A permit states the number as it is written on the license, or without what the board writes before it.
-                let forms = [numbers.get(row).map(str::to_owned), written.get(row).map(|number| license_number::normalized(number, &[]))];
+                // A permit states the number as it is written on the license, or without what the
+                // board writes before it.
+                let forms = [
+                    numbers.get(row).map(str::to_owned),
+                    written
+                        .get(row)
+                        .map(|number| license_number::normalized(number, &[])),
+                ];
                 for number in forms.into_iter().flatten() {
-                    self.by_number.entry((scheme.to_owned(), number)).or_default().insert(place);
+                    self.by_number
+                        .entry((scheme.to_owned(), number))
+                        .or_default()
+                        .insert(place);
                 }
             }
-            let parts: Vec<&str> = persons.iter().filter_map(|column| column.get(row)).collect();
-            let is_own_name = kinds.get(row) == Some("person") && holders.get(row).is_some_and(|name| is_same_words(name, &parts.join(" ")));
-            let own = normalized.get(row).filter(|_| !is_own_name).map(str::to_owned);
-            let assumed = others.iter().filter_map(|column| column.get(row)).map(|name| organization(name).normalized);
+            let parts: Vec<&str> = persons
+                .iter()
+                .filter_map(|column| column.get(row))
+                .collect();
+            let is_own_name = kinds.get(row) == Some("person")
+                && holders
+                    .get(row)
+                    .is_some_and(|name| is_same_words(name, &parts.join(" ")));
+            let own = normalized
+                .get(row)
+                .filter(|_| !is_own_name)
+                .map(str::to_owned);
+            let assumed = others
+                .iter()
+                .filter_map(|column| column.get(row))
+                .map(|name| organization(name).normalized);
             for name in own.into_iter().chain(assumed) {
-                self.by_name.entry((state.to_owned(), name)).or_default().insert(place);
+                self.by_name
+                    .entry((state.to_owned(), name))
+                    .or_default()
+                    .insert(place);
             }
         }
         Ok(())
@@ -112,7 +189,12 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut licenses = Licenses::default();
     let mut permits: Option<Arc<Vec<Table>>> = None;
     // A list of licenses that has never come is done without, as long as there is another.
-    for pipeline_id in context.declaration.builds_on.iter().filter(|pipeline_id| context.has_sources_of(pipeline_id)) {
+    for pipeline_id in context
+        .declaration
+        .builds_on
+        .iter()
+        .filter(|pipeline_id| context.has_sources_of(pipeline_id))
+    {
         let tables = context.tables_of(pipeline_id)?;
         for table in tables.iter().filter(|table| table.dataset_id == LICENSE) {
             licenses.add(table)?;
@@ -121,65 +203,148 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             permits = Some(tables);
         }
     }
-    let permits = permits.ok_or_else(|| Error::config(format!("{}: its list of permits names no parties", context.declaration.pipeline_id)))?;
+    let permits = permits.ok_or_else(|| {
+        Error::config(format!(
+            "{}: its list of permits names no parties",
+            context.declaration.pipeline_id
+        ))
+    })?;
     let mut tables = Vec::new();
     for contacts in permits.iter().filter(|table| table.dataset_id == CONTACT) {
-        let state =
-            permits.iter().find(|table| table.dataset_id == super::PERMIT && table.partition == contacts.partition).map(state_of).transpose()?.flatten();
+        let state = permits
+            .iter()
+            .find(|table| {
+                table.dataset_id == super::PERMIT && table.partition == contacts.partition
+            })
+            .map(state_of)
+            .transpose()?
+            .flatten();
         let links = links(&licenses, state.as_deref().unwrap_or_default(), contacts)?;
         let frame = frame(&links, &licenses, &contacts.partition)?;
-        tables.push(Table { dataset_id: LINK.to_owned(), partition: contacts.partition.clone(), frame, issues: Vec::new() });
+        tables.push(Table {
+            dataset_id: LINK.to_owned(),
+            partition: contacts.partition.clone(),
+            frame,
+            issues: Vec::new(),
+        });
     }
     Ok(tables)
 }
 
 /// The state of a list's jurisdiction; none of a list without permits.
 fn state_of(permits: &Table) -> Result<Option<String>> {
-    Ok(permits.frame.column("state")?.str()?.iter().next().flatten().map(str::to_owned))
+    Ok(permits
+        .frame
+        .column("state")?
+        .str()?
+        .iter()
+        .next()
+        .flatten()
+        .map(str::to_owned))
 }
 
 fn links(licenses: &Licenses, state: &str, contacts: &Table) -> Result<Vec<Link>> {
     let column = |name: &str| Ok::<_, Error>(contacts.frame.column(name)?.str()?.clone());
-    let (ids, roles, names) = (column("permit_id")?, column("role")?, column("name_normalized")?);
-    let numbers = [("license_number_normalized", "license_scheme"), ("other_license_number_normalized", "other_license_scheme")];
-    let numbers = numbers.into_iter().map(|(number, scheme)| Ok((column(number)?, column(scheme)?))).collect::<Result<Vec<_>>>()?;
+    let (ids, roles, names) = (
+        column("permit_id")?,
+        column("role")?,
+        column("name_normalized")?,
+    );
+    let numbers = [
+        ("license_number_normalized", "license_scheme"),
+        ("other_license_number_normalized", "other_license_scheme"),
+    ];
+    let numbers = numbers
+        .into_iter()
+        .map(|(number, scheme)| Ok((column(number)?, column(scheme)?)))
+        .collect::<Result<Vec<_>>>()?;
     let seqs = contacts.frame.column("seq")?.i32()?.clone();
     let rows = pointers(&contacts.frame, POINTERS)?;
     let mut links = Vec::new();
     for (row, own) in rows.into_iter().enumerate() {
-        let stated = || numbers.iter().filter_map(|(number, scheme)| Some((number.get(row)?, scheme.get(row))));
+        let stated = || {
+            numbers
+                .iter()
+                .filter_map(|(number, scheme)| Some((number.get(row)?, scheme.get(row))))
+        };
         let by_number = stated().find_map(|(number, scheme)| {
-            let license = Licenses::only(licenses.by_number.get(&(scheme?.to_owned(), number.to_owned())))?;
-            Some((license, "exact_number", scheme.map(str::to_owned), number.to_owned()))
+            let license = Licenses::only(
+                licenses
+                    .by_number
+                    .get(&(scheme?.to_owned(), number.to_owned())),
+            )?;
+            Some((
+                license,
+                "exact_number",
+                scheme.map(str::to_owned),
+                number.to_owned(),
+            ))
         });
         // Who states a number, of whatever scheme, is not looked for by name.
-        let name = names.get(row).filter(|_| roles.get(row) == Some("contractor") && stated().next().is_none());
+        let name = names
+            .get(row)
+            .filter(|_| roles.get(row) == Some("contractor") && stated().next().is_none());
         let by_name = || {
-            let license = Licenses::only(licenses.by_name.get(&(state.to_owned(), name?.to_owned())))?;
+            let license =
+                Licenses::only(licenses.by_name.get(&(state.to_owned(), name?.to_owned())))?;
             Some((license, "name_and_state", None, name?.to_owned()))
         };
-        let Some((license, method, scheme, evidence)) = by_number.or_else(by_name) else { continue };
-        let (Some(permit_id), Some(seq)) = (ids.get(row), seqs.get(row)) else { continue };
-        let pointers = own.into_iter().flatten().chain(licenses.pointers[license].iter().copied()).collect();
-        links.push(Link { permit_id: permit_id.to_owned(), seq, license, method, scheme, evidence, pointers });
+        let Some((license, method, scheme, evidence)) = by_number.or_else(by_name) else {
+            continue;
+        };
+        let (Some(permit_id), Some(seq)) = (ids.get(row), seqs.get(row)) else {
+            continue;
+        };
+        let pointers = own
+            .into_iter()
+            .flatten()
+            .chain(licenses.pointers[license].iter().copied())
+            .collect();
+        links.push(Link {
+            permit_id: permit_id.to_owned(),
+            seq,
+            license,
+            method,
+            scheme,
+            evidence,
+            pointers,
+        });
     }
     Ok(links)
 }
 
-fn frame(links: &[Link], licenses: &Licenses, partition: &BTreeMap<String, String>) -> Result<DataFrame> {
+fn frame(
+    links: &[Link],
+    licenses: &Licenses,
+    partition: &BTreeMap<String, String>,
+) -> Result<DataFrame> {
     let height = links.len();
-    let record_ids: Vec<String> = links.iter().map(|link| format!("{LINK}:{}:{}", link.permit_id, link.seq)).collect();
+    let record_ids: Vec<String> = links
+        .iter()
+        .map(|link| format!("{LINK}:{}:{}", link.permit_id, link.seq))
+        .collect();
     let mut columns = vec![
         texts("record_id", &record_ids, |id| Some(id.as_str())),
         texts("permit_id", links, |link| Some(&link.permit_id)),
-        links.iter().map(|link| Some(link.seq)).collect::<Int32Chunked>().with_name("seq".into()).into_column(),
-        texts("license_id", links, |link| Some(&licenses.ids[link.license])),
+        links
+            .iter()
+            .map(|link| Some(link.seq))
+            .collect::<Int32Chunked>()
+            .with_name("seq".into())
+            .into_column(),
+        texts("license_id", links, |link| {
+            Some(&licenses.ids[link.license])
+        }),
         texts("method", links, |link| Some(link.method)),
         texts("license_scheme", links, |link| link.scheme.as_deref()),
         texts("evidence", links, |link| Some(&link.evidence)),
         pointer_column(links.iter().map(|link| link.pointers.as_slice())),
     ];
-    columns.extend(partition.iter().map(|(name, value)| constant(name, value, height)));
+    columns.extend(
+        partition
+            .iter()
+            .map(|(name, value)| constant(name, value, height)),
+    );
     Ok(DataFrame::new(height, columns)?)
 }
 

@@ -1,6 +1,7 @@
-//! Turns the permit lists of cities into permits and their parties, one builder for all: what differs between cities stands in their
-//! declarations. Grain: one permit per key that the declaration names; rows that repeat or renew a permit are merged into it. Never
-//! publishes names of owners and applicants who are persons, telephones of persons, or e-mail addresses.
+//! Turns the permit lists of cities into permits and their parties, one builder for all: what
+//! differs between cities stands in their declarations. Grain: one permit per key that the
+//! declaration names; rows that repeat or renew a permit are merged into it. Never publishes names
+//! of owners and applicants who are persons, telephones of persons, or e-mail addresses.
 
 mod address;
 mod cells;
@@ -36,37 +37,98 @@ const CONTACT: &str = "permit.contact";
 /// Permits that are made, and turned into columns, together: what bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 10, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 10,
+    build: Build::Whole(build),
+    check,
+    vocabulary: Some(&VOCABULARY),
+};
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(columns(&super::settings::<Settings>(declaration)?)),
     words: &[
-        Words { setting: "type", dataset_id: PERMIT, column: "type" },
-        Words { setting: "only_type", dataset_id: PERMIT, column: "type" },
-        Words { setting: "status", dataset_id: PERMIT, column: "status" },
-        Words { setting: "work_class", dataset_id: PERMIT, column: "work_class" },
-        Words { setting: "property_class", dataset_id: PERMIT, column: "property_class" },
-        Words { setting: "role", dataset_id: CONTACT, column: "role" },
-        Words { setting: "contact.role", dataset_id: CONTACT, column: "role" },
-        Words { setting: "contact.person_role", dataset_id: CONTACT, column: "role" },
+        Words {
+            setting: "type",
+            dataset_id: PERMIT,
+            column: "type",
+        },
+        Words {
+            setting: "only_type",
+            dataset_id: PERMIT,
+            column: "type",
+        },
+        Words {
+            setting: "status",
+            dataset_id: PERMIT,
+            column: "status",
+        },
+        Words {
+            setting: "work_class",
+            dataset_id: PERMIT,
+            column: "work_class",
+        },
+        Words {
+            setting: "property_class",
+            dataset_id: PERMIT,
+            column: "property_class",
+        },
+        Words {
+            setting: "role",
+            dataset_id: CONTACT,
+            column: "role",
+        },
+        Words {
+            setting: "contact.role",
+            dataset_id: CONTACT,
+            column: "role",
+        },
+        Words {
+            setting: "contact.person_role",
+            dataset_id: CONTACT,
+            column: "role",
+        },
     ],
     same_names: Some(same_names),
 };
 
-/// The columns that are read: those that settings name, and those that [`rows`] and [`contact`] ask for.
+/// The columns that are read: those that settings name, and those that [`rows`] and [`contact`] ask
+/// for.
 fn columns(settings: &Settings) -> BTreeSet<String> {
     let of_group = |group: &ContactGroup| {
-        let blocks: Vec<String> = (1..=group.blocks.max(1)).map(|number| group.block(number)).collect();
-        blocks.into_iter().flat_map(|block| contact::COLUMNS.iter().map(move |part| format!("{block}{part}")))
+        let blocks: Vec<String> = (1..=group.blocks.max(1))
+            .map(|number| group.block(number))
+            .collect();
+        blocks.into_iter().flat_map(|block| {
+            contact::COLUMNS
+                .iter()
+                .map(move |part| format!("{block}{part}"))
+        })
     };
-    rows::COLUMNS.iter().copied().chain(settings.named()).map(str::to_owned).chain(settings.contacts.iter().flat_map(of_group)).collect()
+    rows::COLUMNS
+        .iter()
+        .copied()
+        .chain(settings.named())
+        .map(str::to_owned)
+        .chain(settings.contacts.iter().flat_map(of_group))
+        .collect()
 }
 
 fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
     let settings = super::settings::<Settings>(declaration)?;
     // Where every permit of the list is of one type, no column says it.
-    let columns = rows::SAME_NAMES.into_iter().chain(settings.only_type.is_none().then_some("type")).collect();
-    Ok(SameNames { dataset_id: PERMIT, sources: declaration.sources.iter().map(|source| source.source_id.clone()).collect(), columns })
+    let columns = rows::SAME_NAMES
+        .into_iter()
+        .chain(settings.only_type.is_none().then_some("type"))
+        .collect();
+    Ok(SameNames {
+        dataset_id: PERMIT,
+        sources: declaration
+            .sources
+            .iter()
+            .map(|source| source.source_id.clone())
+            .collect(),
+        columns,
+    })
 }
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
@@ -78,7 +140,10 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     settings.trade = TradeWords::of(context);
     let settings = settings;
     let source_id = settings::source(context.declaration)?.source_id.as_str();
-    let feed = Feed { source_id, bucket: context.bucket() };
+    let feed = Feed {
+        source_id,
+        bucket: context.bucket(),
+    };
     let mut issues: Vec<Issue> = Vec::new();
     let mut frame: Option<DataFrame> = None;
     for file in context.read(source_id)? {
@@ -88,15 +153,35 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             None => file.frame,
         });
     }
-    let mut frame = frame.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))?;
+    let mut frame =
+        frame.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))?;
     frame.rechunk_mut();
     let rows = Rows::new(&frame)?;
     let grouped = rows::grouped(&rows, &settings);
-    context.leave_out("in_another_list", grouped.of_another_list.iter().flat_map(|row| rows.pointers(*row)).copied().collect());
+    context.leave_out(
+        "in_another_list",
+        grouped
+            .of_another_list
+            .iter()
+            .flat_map(|row| rows.pointers(*row))
+            .copied()
+            .collect(),
+    );
     for row in grouped.without_key {
-        issues.push(located(context, &rows, row, "missing_value", Severity::Quarantine, None, "the permit has no number".to_owned()));
+        issues.push(located(
+            context,
+            &rows,
+            row,
+            "missing_value",
+            Severity::Quarantine,
+            None,
+            "the permit has no number".to_owned(),
+        ));
     }
-    let makers = grouped.permits.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, &feed));
+    let makers = grouped
+        .permits
+        .par_chunks(AT_ONCE)
+        .map(|groups| make(context, &rows, groups, &settings, &feed));
     let mut permits = rows::frame(&[], &settings, &feed)?;
     let mut contacts = contact::frame(std::iter::empty(), &settings, &feed)?;
     for made in makers.collect::<Result<Vec<Made>>>()? {
@@ -104,13 +189,27 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         contacts.vstack_mut(&made.contacts)?;
         issues.extend(made.issues);
     }
-    let partition: BTreeMap<String, String> = [("jurisdiction", settings.jurisdiction.id.as_str()), ("source_id", source_id), ("bucket", context.bucket())]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
-    let mut tables = vec![Table { dataset_id: PERMIT.to_owned(), partition: partition.clone(), frame: permits, issues }];
+    let partition: BTreeMap<String, String> = [
+        ("jurisdiction", settings.jurisdiction.id.as_str()),
+        ("source_id", source_id),
+        ("bucket", context.bucket()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    let mut tables = vec![Table {
+        dataset_id: PERMIT.to_owned(),
+        partition: partition.clone(),
+        frame: permits,
+        issues,
+    }];
     // A list without parties has no such table.
     if !settings.contacts.is_empty() {
-        tables.push(Table { dataset_id: CONTACT.to_owned(), partition, frame: contacts, issues: Vec::new() });
+        tables.push(Table {
+            dataset_id: CONTACT.to_owned(),
+            partition,
+            frame: contacts,
+            issues: Vec::new(),
+        });
     }
     Ok(tables)
 }
@@ -121,25 +220,59 @@ struct Made {
     issues: Vec<Issue>,
 }
 
-fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)], settings: &Settings, feed: &Feed<'_>) -> Result<Made> {
+fn make(
+    context: &Context<'_>,
+    rows: &Rows<'_>,
+    groups: &[(String, Vec<usize>)],
+    settings: &Settings,
+    feed: &Feed<'_>,
+) -> Result<Made> {
     let mut made: Vec<Located> = Vec::with_capacity(groups.len());
     let mut issues = Vec::new();
     for (permit_id, group) in groups {
         let of_key = rows::permits(rows, permit_id, group, settings);
         for (permit, own) in of_key.permits {
             for warning in &permit.warnings {
-                issues.push(located(context, rows, own[0], warning.code, Severity::Warning, Some(&permit.permit_id), warning.detail.clone()));
+                issues.push(located(
+                    context,
+                    rows,
+                    own[0],
+                    warning.code,
+                    Severity::Warning,
+                    Some(&permit.permit_id),
+                    warning.detail.clone(),
+                ));
             }
-            made.push((permit, own.iter().flat_map(|row| rows.pointers(*row)).copied().collect()));
+            made.push((
+                permit,
+                own.iter()
+                    .flat_map(|row| rows.pointers(*row))
+                    .copied()
+                    .collect(),
+            ));
         }
         for (row, detail) in of_key.contradicting {
-            issues.push(located(context, rows, row, "duplicate_key", Severity::Quarantine, Some(permit_id), detail));
+            issues.push(located(
+                context,
+                rows,
+                row,
+                "duplicate_key",
+                Severity::Quarantine,
+                Some(permit_id),
+                detail,
+            ));
         }
     }
     Ok(Made {
         permits: rows::frame(&made, settings, feed)?,
         contacts: contact::frame(
-            made.iter().map(|(permit, pointers)| (permit.permit_id.as_str(), permit.contacts.as_slice(), pointers.as_slice())),
+            made.iter().map(|(permit, pointers)| {
+                (
+                    permit.permit_id.as_str(),
+                    permit.contacts.as_slice(),
+                    pointers.as_slice(),
+                )
+            }),
             settings,
             feed,
         )?,
@@ -147,9 +280,25 @@ fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)],
     })
 }
 
-fn located(context: &Context<'_>, rows: &Rows<'_>, row: usize, code: &str, severity: Severity, permit_id: Option<&String>, detail: String) -> Issue {
+fn located(
+    context: &Context<'_>,
+    rows: &Rows<'_>,
+    row: usize,
+    code: &str,
+    severity: Severity,
+    permit_id: Option<&String>,
+    detail: String,
+) -> Issue {
     let pointer = context.resolve(rows.pointers(row)).into_iter().next();
-    let place = || pointer.as_ref().map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset)).unwrap_or_default();
+    let place = || {
+        pointer
+            .as_ref()
+            .map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset))
+            .unwrap_or_default()
+    };
     let record = permit_id.map_or_else(place, |permit_id| format!("{PERMIT}:{permit_id}"));
-    Issue { pointer, ..finding(code, severity, PERMIT, &record, detail) }
+    Issue {
+        pointer,
+        ..finding(code, severity, PERMIT, &record, detail)
+    }
 }

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use pubdata_core::canonical::name;
 
-/// Words that no person's name holds. A name without one of them and without a legal form may be a person's. Words that a person adds to the own name
-/// (`CONTRACTOR`, `BUILDER`, `RESIDENCE`) are left out.
+/// Words that no person's name holds. A name without one of them and without a legal form may be a
+/// person's. Words that a person adds to the own name (`CONTRACTOR`, `BUILDER`, `RESIDENCE`) are
+/// left out.
 static ORGANIZATION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words_of(
         "\
@@ -38,9 +39,12 @@ static TRADE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Those of them that are hardly anyone's surname: one of them makes a firm in a column of contractors, if no given name stands beside it.
-const PLAIN_TRADE_WORDS: &[&str] =
-    &["AIR", "BATH", "DOOR", "DOORS", "DRAIN", "DRAINS", "GAS", "GRILL", "HEATER", "HEATERS", "OIL", "PUMP", "PUMPS", "SOLAR", "SPA", "TILE", "WINDOW"];
+/// Those of them that are hardly anyone's surname: one of them makes a firm in a column of
+/// contractors, if no given name stands beside it.
+const PLAIN_TRADE_WORDS: &[&str] = &[
+    "AIR", "BATH", "DOOR", "DOORS", "DRAIN", "DRAINS", "GAS", "GRILL", "HEATER", "HEATERS", "OIL",
+    "PUMP", "PUMPS", "SOLAR", "SPA", "TILE", "WINDOW",
+];
 
 /// Legal forms that are parts of persons' names too, or that persons' own trusts have.
 const UNSURE_FORMS: &[&str] = &["NA", "TRUST"];
@@ -69,7 +73,19 @@ static GIVEN_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// What a person has, named after the person: `SMITH'S RESIDENCE`.
-const HOME_WORDS: &[&str] = &["ADDITION", "BARN", "DECK", "GARAGE", "HOME", "HOUSE", "KITCHEN", "POOL", "PROPERTY", "RESIDENCE", "SHED"];
+const HOME_WORDS: &[&str] = &[
+    "ADDITION",
+    "BARN",
+    "DECK",
+    "GARAGE",
+    "HOME",
+    "HOUSE",
+    "KITCHEN",
+    "POOL",
+    "PROPERTY",
+    "RESIDENCE",
+    "SHED",
+];
 
 fn words_of(list: &'static str) -> HashSet<&'static str> {
     list.split_ascii_whitespace().collect()
@@ -84,31 +100,52 @@ pub(super) enum NamesOf {
     Anyone,
 }
 
-/// Whether a name is surely a firm's. In a column of contractors one plain word of a trade is enough.
+/// Whether a name is surely a firm's. In a column of contractors one plain word of a trade is
+/// enough.
 pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
     let name = name::organization(text);
     let words: Vec<&str> = name.normalized.split(' ').collect();
-    if name.designator.is_some_and(|form| !UNSURE_FORMS.contains(&form)) || words.iter().any(|word| ORGANIZATION_WORDS.contains(*word)) {
+    if name
+        .designator
+        .is_some_and(|form| !UNSURE_FORMS.contains(&form))
+        || words.iter().any(|word| ORGANIZATION_WORDS.contains(*word))
+    {
         return true;
     }
     let has_given_name = words.iter().any(|word| GIVEN_NAMES.contains(*word));
-    let of_trade = words.iter().filter(|word| TRADE_WORDS.contains(**word)).count();
+    let of_trade = words
+        .iter()
+        .filter(|word| TRADE_WORDS.contains(**word))
+        .count();
     let is_plain = words.iter().any(|word| PLAIN_TRADE_WORDS.contains(word));
     let is_named_of = of_trade > 0 && words.contains(&"OF");
     // `EXAMPLE, JANE` and `JANE Q EXAMPLE` are persons, whatever their surnames.
     let is_like_last_and_first = text.contains(',') || words.iter().any(|word| word.len() == 1);
-    let is_numbered = words.len() > 1 && words[0].len() > 1 && words[0].bytes().any(|byte| byte.is_ascii_digit());
-    let is_possessive = words.len() > 1 && !text.contains(',') && is_of_someone(text) && !HOME_WORDS.contains(&words[1]);
+    let is_numbered =
+        words.len() > 1 && words[0].len() > 1 && words[0].bytes().any(|byte| byte.is_ascii_digit());
+    let is_possessive = words.len() > 1
+        && !text.contains(',')
+        && is_of_someone(text)
+        && !HOME_WORDS.contains(&words[1]);
     of_trade > 1
         || (of_trade > 0 && name.designator.is_some())
         || is_possessive
         || is_named_of
-        || (!has_given_name && (is_numbered || (is_plain && names == NamesOf::Trade && words.len() > 1 && !is_like_last_and_first)))
+        || (!has_given_name
+            && (is_numbered
+                || (is_plain
+                    && names == NamesOf::Trade
+                    && words.len() > 1
+                    && !is_like_last_and_first)))
 }
 
 /// Whether the first word is a possessive: `LOU'S DINER`.
 fn is_of_someone(text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default().to_uppercase();
+    let first = text
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_uppercase();
     first.len() > 3 && (first.ends_with("'S") || first.ends_with("\u{2019}S"))
 }
 
@@ -122,15 +159,26 @@ pub(super) struct Party {
 /// Most words of a person's name.
 const MAX_NAME_WORDS: usize = 4;
 
-/// The parties of a cell, firms first: `Booker Mechanical, LLC - Ann Example` and `EXAMPLE, ANN, PRESTIGE PLUMBING LLC` name a firm and a person,
-/// `A3 ELECTRIC LLC, B4 ELECTRIC LLC` two firms. A name that is not surely several is one.
+/// The parties of a cell, firms first: `Booker Mechanical, LLC - Ann Example` and `EXAMPLE, ANN,
+/// PRESTIGE PLUMBING LLC` name a firm and a person, `A3 ELECTRIC LLC, B4 ELECTRIC LLC` two firms. A
+/// name that is not surely several is one.
 pub(super) fn parties(text: &str, names: NamesOf) -> Vec<Party> {
-    let party = |name: &str| Party { name: name.to_owned(), is_organization: is_organization(name, names) };
+    let party = |name: &str| Party {
+        name: name.to_owned(),
+        is_organization: is_organization(name, names),
+    };
     by_marks(text).or_else(|| by_commas(text)).map_or_else(
         || vec![party(text)],
         |(firms, persons)| {
-            let of_kind = |names: Vec<String>, is_organization: bool| names.into_iter().map(move |name| Party { name, is_organization });
-            of_kind(firms, true).chain(of_kind(persons, false)).collect()
+            let of_kind = |names: Vec<String>, is_organization: bool| {
+                names.into_iter().map(move |name| Party {
+                    name,
+                    is_organization,
+                })
+            };
+            of_kind(firms, true)
+                .chain(of_kind(persons, false))
+                .collect()
         },
     )
 }
@@ -142,11 +190,23 @@ type Named = (Vec<String>, Vec<String>);
 fn by_marks(text: &str) -> Option<Named> {
     const OTHER_NAMES: [&str; 3] = [" DBA ", " D/B/A ", " T/A "];
     let upper = text.to_ascii_uppercase();
-    for mark in OTHER_NAMES.into_iter().chain([" C/O: ", " C/O ", " - ", " \u{2013} ", "/"]) {
-        let Some(start) = upper.find(mark).filter(|start| text.is_char_boundary(*start)) else { continue };
+    for mark in OTHER_NAMES
+        .into_iter()
+        .chain([" C/O: ", " C/O ", " - ", " \u{2013} ", "/"])
+    {
+        let Some(start) = upper
+            .find(mark)
+            .filter(|start| text.is_char_boundary(*start))
+        else {
+            continue;
+        };
         let sides = [&text[..start], &text[start + mark.len()..]].map(str::trim);
         // `A/C` is one word.
-        let is_one_word = mark == "/" && [sides[0].split(' ').next_back(), sides[1].split(' ').next()].into_iter().flatten().any(|word| word.len() < 2);
+        let is_one_word = mark == "/"
+            && [sides[0].split(' ').next_back(), sides[1].split(' ').next()]
+                .into_iter()
+                .flatten()
+                .any(|word| word.len() < 2);
         if is_one_word {
             continue;
         }
@@ -157,24 +217,37 @@ fn by_marks(text: &str) -> Option<Named> {
             ([false, true], [true, _]) => (sides[1], Some(sides[0])),
             // Behind the legal form and a hyphen stands a branch, or a surname.
             ([true, false], _) if has_form(sides[0]) && mark != "/" => (sides[0], None),
-            ([true, true], _) if OTHER_NAMES.contains(&mark) => return Some((vec![text.to_owned()], Vec::new())),
-            ([true, true], _) if sides.iter().all(|side| has_form(side)) => return Some((sides.map(str::to_owned).to_vec(), Vec::new())),
+            ([true, true], _) if OTHER_NAMES.contains(&mark) => {
+                return Some((vec![text.to_owned()], Vec::new()));
+            }
+            ([true, true], _) if sides.iter().all(|side| has_form(side)) => {
+                return Some((sides.map(str::to_owned).to_vec(), Vec::new()));
+            }
             _ => continue,
         };
-        return Some((vec![firm.to_owned()], other.map(str::to_owned).into_iter().collect()));
+        return Some((
+            vec![firm.to_owned()],
+            other.map(str::to_owned).into_iter().collect(),
+        ));
     }
     None
 }
 
 /// Whether a name ends in a legal form that no person's name has.
 fn has_form(text: &str) -> bool {
-    name::organization(text).designator.is_some_and(|form| !UNSURE_FORMS.contains(&form))
+    name::organization(text)
+        .designator
+        .is_some_and(|form| !UNSURE_FORMS.contains(&form))
 }
 
 /// The parties between commas.
 fn by_commas(text: &str) -> Option<Named> {
     let mut segments: Vec<String> = Vec::new();
-    for segment in text.split(',').map(str::trim).filter(|segment| !segment.is_empty()) {
+    for segment in text
+        .split(',')
+        .map(str::trim)
+        .filter(|segment| !segment.is_empty())
+    {
         let words = name::words(segment);
         let is_form = words.iter().all(|word| name::is_legal_form(word))
             || matches!(words.as_slice(), [word] if matches!(word.as_str(), "JR" | "SR" | "II" | "III" | "IV"));
@@ -186,8 +259,12 @@ fn by_commas(text: &str) -> Option<Named> {
     if segments.len() > 1 && segments.iter().all(|segment| has_form(segment)) {
         return Some((segments, Vec::new()));
     }
-    let firms: Vec<usize> = (0..segments.len()).filter(|place| is_organization(&segments[*place], NamesOf::Anyone)).collect();
-    let [place] = firms.as_slice() else { return None };
+    let firms: Vec<usize> = (0..segments.len())
+        .filter(|place| is_organization(&segments[*place], NamesOf::Anyone))
+        .collect();
+    let [place] = firms.as_slice() else {
+        return None;
+    };
     // The person stands before the firm or behind it.
     let is_at_an_end = *place == 0 || place + 1 == segments.len();
     let firm = segments.remove(*place);
@@ -199,9 +276,21 @@ fn by_commas(text: &str) -> Option<Named> {
 /// Whether a text may be a person's name in full: two words or more, of letters alone.
 fn is_like_a_person(text: &str) -> bool {
     let words = text.split_whitespace().count();
-    let is_of_name = |c: char| c.is_alphabetic() || c.is_whitespace() || matches!(c, ',' | '.' | '\'' | '\u{2019}' | '-' | '&');
-    let is_joint = |word: &str| matches!(word.to_uppercase().as_str(), "OF" | "THE" | "AND" | "FOR" | "AT" | "BY" | "IN");
-    (2..=MAX_NAME_WORDS).contains(&words) && text.chars().all(is_of_name) && !text.split_whitespace().any(is_joint) && !is_organization(text, NamesOf::Anyone)
+    let is_of_name = |c: char| {
+        c.is_alphabetic()
+            || c.is_whitespace()
+            || matches!(c, ',' | '.' | '\'' | '\u{2019}' | '-' | '&')
+    };
+    let is_joint = |word: &str| {
+        matches!(
+            word.to_uppercase().as_str(),
+            "OF" | "THE" | "AND" | "FOR" | "AT" | "BY" | "IN"
+        )
+    };
+    (2..=MAX_NAME_WORDS).contains(&words)
+        && text.chars().all(is_of_name)
+        && !text.split_whitespace().any(is_joint)
+        && !is_organization(text, NamesOf::Anyone)
 }
 
 #[cfg(test)]
@@ -247,48 +336,140 @@ mod tests {
             "LOU'S DINER",
         ];
         for organization in organizations {
-            assert!(is_organization(organization, NamesOf::Anyone), "{organization}");
+            assert!(
+                is_organization(organization, NamesOf::Anyone),
+                "{organization}"
+            );
         }
-        assert!(!is_organization("EXAMINGLY, FLORIAN J HOUSE MOVERS", NamesOf::Trade) && !is_organization("FLORIAN J ROOF", NamesOf::Trade));
-        assert!(!is_organization("ODUYA STONE", NamesOf::Trade) && !is_organization("EXAMINA CHURCH", NamesOf::Trade));
-        assert!(is_organization("TITAN SOLAR", NamesOf::Trade) && !is_organization("TITAN SOLAR", NamesOf::Anyone));
+        assert!(
+            !is_organization("EXAMINGLY, FLORIAN J HOUSE MOVERS", NamesOf::Trade)
+                && !is_organization("FLORIAN J ROOF", NamesOf::Trade)
+        );
+        assert!(
+            !is_organization("ODUYA STONE", NamesOf::Trade)
+                && !is_organization("EXAMINA CHURCH", NamesOf::Trade)
+        );
+        assert!(
+            is_organization("TITAN SOLAR", NamesOf::Trade)
+                && !is_organization("TITAN SOLAR", NamesOf::Anyone)
+        );
     }
 
     /// Cells of East Baton Rouge, Honolulu and Miami-Dade; persons are invented.
     #[test]
     fn firms_and_persons_of_one_cell_are_told_apart() {
         let cases: [(&str, &[&str], &[&str]); 24] = [
-            ("Booker Mechanical, LLC - Martin Dowell", &["Booker Mechanical, LLC"], &["Martin Dowell"]),
-            ("PIONEER CONSTRUCTION & SERVICES, INC. - Oscar Tesdale Jr.", &["PIONEER CONSTRUCTION & SERVICES, INC."], &["Oscar Tesdale Jr."]),
-            ("Martin Dowell - Booker Mechanical, LLC", &["Booker Mechanical, LLC"], &["Martin Dowell"]),
-            ("DELANOY, MARTIN V., PRESTIGE PLUMBING LLC", &["PRESTIGE PLUMBING LLC"], &["DELANOY, MARTIN V."]),
-            ("Martin Delanoy, PRESTIGE PLUMBING LLC", &["PRESTIGE PLUMBING LLC"], &["Martin Delanoy"]),
-            ("PRESTIGE PLUMBING, LLC, Martin Delanoy", &["PRESTIGE PLUMBING, LLC"], &["Martin Delanoy"]),
-            ("LAKE VISTA CONDO/MARIA ALDERSON", &["LAKE VISTA CONDO"], &["MARIA ALDERSON"]),
-            ("A3 ELECTRIC LLC, R TESDALE LLC", &["A3 ELECTRIC LLC", "R TESDALE LLC"], &[]),
-            ("AMKO CONSTRUCTION  c/o: Oscar Tesdale", &["AMKO CONSTRUCTION"], &["Oscar Tesdale"]),
-            ("OSCAR TESDALE DBA AMKO CONSTRUCTION", &["AMKO CONSTRUCTION"], &["OSCAR TESDALE"]),
-            ("JONES CONSTRUCTION, OSCAR MARK TESDALE DBA", &["JONES CONSTRUCTION"], &["OSCAR MARK TESDALE DBA"]),
-            ("EN BLUM, LLC DBA BASIN POOL DESIGNS", &["EN BLUM, LLC DBA BASIN POOL DESIGNS"], &[]),
-            ("NVR, INC. T/A RYAN HOMES", &["NVR, INC. T/A RYAN HOMES"], &[]),
+            (
+                "Booker Mechanical, LLC - Martin Dowell",
+                &["Booker Mechanical, LLC"],
+                &["Martin Dowell"],
+            ),
+            (
+                "PIONEER CONSTRUCTION & SERVICES, INC. - Oscar Tesdale Jr.",
+                &["PIONEER CONSTRUCTION & SERVICES, INC."],
+                &["Oscar Tesdale Jr."],
+            ),
+            (
+                "Martin Dowell - Booker Mechanical, LLC",
+                &["Booker Mechanical, LLC"],
+                &["Martin Dowell"],
+            ),
+            (
+                "DELANOY, MARTIN V., PRESTIGE PLUMBING LLC",
+                &["PRESTIGE PLUMBING LLC"],
+                &["DELANOY, MARTIN V."],
+            ),
+            (
+                "Martin Delanoy, PRESTIGE PLUMBING LLC",
+                &["PRESTIGE PLUMBING LLC"],
+                &["Martin Delanoy"],
+            ),
+            (
+                "PRESTIGE PLUMBING, LLC, Martin Delanoy",
+                &["PRESTIGE PLUMBING, LLC"],
+                &["Martin Delanoy"],
+            ),
+            (
+                "LAKE VISTA CONDO/MARIA ALDERSON",
+                &["LAKE VISTA CONDO"],
+                &["MARIA ALDERSON"],
+            ),
+            (
+                "A3 ELECTRIC LLC, R TESDALE LLC",
+                &["A3 ELECTRIC LLC", "R TESDALE LLC"],
+                &[],
+            ),
+            (
+                "AMKO CONSTRUCTION  c/o: Oscar Tesdale",
+                &["AMKO CONSTRUCTION"],
+                &["Oscar Tesdale"],
+            ),
+            (
+                "OSCAR TESDALE DBA AMKO CONSTRUCTION",
+                &["AMKO CONSTRUCTION"],
+                &["OSCAR TESDALE"],
+            ),
+            (
+                "JONES CONSTRUCTION, OSCAR MARK TESDALE DBA",
+                &["JONES CONSTRUCTION"],
+                &["OSCAR MARK TESDALE DBA"],
+            ),
+            (
+                "EN BLUM, LLC DBA BASIN POOL DESIGNS",
+                &["EN BLUM, LLC DBA BASIN POOL DESIGNS"],
+                &[],
+            ),
+            (
+                "NVR, INC. T/A RYAN HOMES",
+                &["NVR, INC. T/A RYAN HOMES"],
+                &[],
+            ),
             ("SURF AVENUE L/CAL LLC", &["SURF AVENUE L/CAL LLC"], &[]),
-            ("DOMINO A LLC/DOMINO B LLC", &["DOMINO A LLC", "DOMINO B LLC"], &[]),
+            (
+                "DOMINO A LLC/DOMINO B LLC",
+                &["DOMINO A LLC", "DOMINO B LLC"],
+                &[],
+            ),
             ("ERNST GROUP, LLC THE", &["ERNST GROUP, LLC THE"], &[]),
-            ("JPMORGAN CHASE BANK, N.A.", &["JPMORGAN CHASE BANK, N.A."], &[]),
+            (
+                "JPMORGAN CHASE BANK, N.A.",
+                &["JPMORGAN CHASE BANK, N.A."],
+                &[],
+            ),
             ("ROTO EXAMPLE LLC - DAYTON", &["ROTO EXAMPLE LLC"], &[]),
             ("ADJUSTABLE FORMS, INC.", &["ADJUSTABLE FORMS, INC."], &[]),
-            ("B&G CONSTRUCTION & RESTORATION, INC.", &["B&G CONSTRUCTION & RESTORATION, INC."], &[]),
-            ("EXAMPLE, SAMPLE & ASSOCIATES", &["EXAMPLE, SAMPLE & ASSOCIATES"], &[]),
+            (
+                "B&G CONSTRUCTION & RESTORATION, INC.",
+                &["B&G CONSTRUCTION & RESTORATION, INC."],
+                &[],
+            ),
+            (
+                "EXAMPLE, SAMPLE & ASSOCIATES",
+                &["EXAMPLE, SAMPLE & ASSOCIATES"],
+                &[],
+            ),
             ("A/C HEATING SERVICES", &["A/C HEATING SERVICES"], &[]),
-            ("HEATING/COOLING SPECIALISTS", &["HEATING/COOLING SPECIALISTS"], &[]),
+            (
+                "HEATING/COOLING SPECIALISTS",
+                &["HEATING/COOLING SPECIALISTS"],
+                &[],
+            ),
             ("DELANOY, MARTIN V.", &[], &["DELANOY, MARTIN V."]),
         ];
         for (text, firms, persons) in cases {
             let parties = parties(text, NamesOf::Trade);
             let of_kind = |is_organization: bool| {
-                parties.iter().filter(|party| party.is_organization == is_organization).map(|party| party.name.as_str()).collect::<Vec<_>>()
+                parties
+                    .iter()
+                    .filter(|party| party.is_organization == is_organization)
+                    .map(|party| party.name.as_str())
+                    .collect::<Vec<_>>()
             };
-            assert_eq!((of_kind(true).as_slice(), of_kind(false).as_slice()), (firms, persons), "{text}");
+            assert_eq!(
+                (of_kind(true).as_slice(), of_kind(false).as_slice()),
+                (firms, persons),
+                "{text}"
+            );
         }
     }
 }

@@ -115,16 +115,30 @@ pub(super) type Located = (Permit, Vec<u64>);
 impl Permit {
     /// Its days, the one that says most of how late a row is first.
     fn days(&self) -> [&Option<String>; 5] {
-        [&self.status_date, &self.completed_date, &self.issued_date, &self.expires_date, &self.applied_date]
+        [
+            &self.status_date,
+            &self.completed_date,
+            &self.issued_date,
+            &self.expires_date,
+            &self.applied_date,
+        ]
     }
 
     /// The same without days.
     fn undated(&self) -> Self {
         let mut undated = self.clone();
-        for day in [&mut undated.status_date, &mut undated.completed_date, &mut undated.issued_date, &mut undated.expires_date, &mut undated.applied_date] {
+        for day in [
+            &mut undated.status_date,
+            &mut undated.completed_date,
+            &mut undated.issued_date,
+            &mut undated.expires_date,
+            &mut undated.applied_date,
+        ] {
             *day = None;
         }
-        undated.warnings.retain(|warning| warning.code != "bad_date");
+        undated
+            .warnings
+            .retain(|warning| warning.code != "bad_date");
         undated
     }
 }
@@ -132,21 +146,42 @@ impl Permit {
 /// The key of a row: of the declared lists of columns the first whose columns have values.
 pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<String> {
     let part = |column: &String| match column.strip_suffix('?') {
-        Some(optional) => Some(rows.cell(row, optional).map(|cell| address::key_cell(settings, optional, cell)).unwrap_or_default()),
+        Some(optional) => Some(
+            rows.cell(row, optional)
+                .map(|cell| address::key_cell(settings, optional, cell))
+                .unwrap_or_default(),
+        ),
         None => rows.cell(row, column),
     };
-    let parts = settings.keys.iter().find_map(|columns| columns.iter().map(part).collect::<Option<Vec<&str>>>())?;
-    let parts: Vec<String> = parts.into_iter().map(path_safe).filter(|part| !part.is_empty()).collect();
+    let parts = settings
+        .keys
+        .iter()
+        .find_map(|columns| columns.iter().map(part).collect::<Option<Vec<&str>>>())?;
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(path_safe)
+        .filter(|part| !part.is_empty())
+        .collect();
     (!parts.is_empty()).then(|| format!("{}:{}", settings.jurisdiction.id, parts.join("-")))
 }
 
 /// Characters that need no escape in a path; each run of others is one `-`.
 fn path_safe(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { ' ' }).collect();
+    let spaced: String = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+                c
+            } else {
+                ' '
+            }
+        })
+        .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The rows of each permit in the order of the file, those that have no key, and those of permits that another list has.
+/// The rows of each permit in the order of the file, those that have no key, and those of permits
+/// that another list has.
 pub(super) struct Grouped {
     pub(super) permits: Vec<(String, Vec<usize>)>,
     pub(super) without_key: Vec<usize>,
@@ -157,9 +192,18 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let (mut without_key, mut of_another_list) = (Vec::new(), Vec::new());
-    let is_of_another_list = |row: usize, before: &String| date(rows.cell(row, "issued_date")?, &settings.dates).flatten().map(|day| day >= *before);
+    let is_of_another_list = |row: usize, before: &String| {
+        date(rows.cell(row, "issued_date")?, &settings.dates)
+            .flatten()
+            .map(|day| day >= *before)
+    };
     for row in 0..rows.height() {
-        if settings.issued_before.as_ref().and_then(|before| is_of_another_list(row, before)) == Some(true) {
+        if settings
+            .issued_before
+            .as_ref()
+            .and_then(|before| is_of_another_list(row, before))
+            == Some(true)
+        {
             of_another_list.push(row);
             continue;
         }
@@ -174,7 +218,11 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
             },
         }
     }
-    Grouped { permits: groups, without_key, of_another_list }
+    Grouped {
+        permits: groups,
+        without_key,
+        of_another_list,
+    }
 }
 
 /// A row and what it says.
@@ -186,26 +234,48 @@ type Refused = (usize, String);
 /// What became of the rows of one key.
 #[derive(Default)]
 pub(super) struct OfKey {
-    /// Permits with the rows they are made of, their own first: of a number that stands on rows of several kinds all of its rows, by which they are told apart.
+    /// Permits with the rows they are made of, their own first: of a number that stands on rows of
+    /// several kinds all of its rows, by which they are told apart.
     pub(super) permits: Vec<(Permit, Vec<usize>)>,
     /// Rows that contradict others, and how.
     pub(super) contradicting: Vec<Refused>,
 }
 
-/// Makes the permits of the rows of one key: one as the declaration merges them; else one for each kind that the rows name, and rows that differ in
-/// nothing but dates are the history of one.
-pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings) -> OfKey {
+/// Makes the permits of the rows of one key: one as the declaration merges them; else one for each
+/// kind that the rows name, and rows that differ in nothing but dates are the history of one.
+pub(super) fn permits(
+    rows: &Rows<'_>,
+    permit_id: &str,
+    group: &[usize],
+    settings: &Settings,
+) -> OfKey {
     if let Some(merge) = &settings.merge {
-        return OfKey { permits: vec![(merged(rows, permit_id, group, settings, merge), group.to_vec())], ..OfKey::default() };
+        return OfKey {
+            permits: vec![(
+                merged(rows, permit_id, group, settings, merge),
+                group.to_vec(),
+            )],
+            ..OfKey::default()
+        };
     }
     if let [row] = group {
-        return OfKey { permits: vec![(read(Reader::new(rows, *row, settings), permit_id), vec![*row])], ..OfKey::default() };
+        return OfKey {
+            permits: vec![(
+                read(Reader::new(rows, *row, settings), permit_id),
+                vec![*row],
+            )],
+            ..OfKey::default()
+        };
     }
     let mut kinds: BTreeMap<String, Vec<Read>> = BTreeMap::new();
     for row in group {
         let permit = read(Reader::new(rows, *row, settings), permit_id);
-        let kind = [&permit.type_raw, &permit.sub_type_raw].into_iter().flatten();
-        let words = kind.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())).filter(|word| !word.is_empty());
+        let kind = [&permit.type_raw, &permit.sub_type_raw]
+            .into_iter()
+            .flatten();
+        let words = kind
+            .flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()))
+            .filter(|word| !word.is_empty());
         let kind = words.collect::<Vec<_>>().join("-");
         kinds.entry(kind).or_default().push((*row, permit));
     }
@@ -217,16 +287,20 @@ pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], setting
             if are_several && !kind.is_empty() {
                 permit.permit_id = format!("{permit_id}-{kind}");
             }
-            let others = group.iter().copied().filter(|row| are_several && !own.contains(row));
-            made.permits.push((permit, own.iter().copied().chain(others).collect()));
+            let others = group
+                .iter()
+                .copied()
+                .filter(|row| are_several && !own.contains(row));
+            made.permits
+                .push((permit, own.iter().copied().chain(others).collect()));
         }
         made.contradicting.extend(contradicting);
     }
     made
 }
 
-/// Of rows that should say the same but for their dates, those that more than half of them are, and those that stand against them, each with what is
-/// wrong; without a majority all of them.
+/// Of rows that should say the same but for their dates, those that more than half of them are, and
+/// those that stand against them, each with what is wrong; without a majority all of them.
 fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
     let all = read.len();
     let mut forms: Vec<(Permit, Vec<Read>)> = Vec::new();
@@ -238,37 +312,70 @@ fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
         }
     }
     let count = forms.len();
-    let most = forms.iter().position(|(_, rows)| 2 * rows.len() > all).map(|place| forms.swap_remove(place).1).unwrap_or_default();
+    let most = forms
+        .iter()
+        .position(|(_, rows)| 2 * rows.len() > all)
+        .map(|place| forms.swap_remove(place).1)
+        .unwrap_or_default();
     let agreeing = most.len();
     let reason = match agreeing {
         0 => format!("{all} rows have this key and say {count} different things, expected one"),
         _ => format!("{agreeing} of {all} rows with this key say the same, and this one does not"),
     };
-    let mut against: Vec<Refused> = forms.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| (row, reason.clone())).collect();
+    let mut against: Vec<Refused> = forms
+        .into_iter()
+        .flat_map(|(_, rows)| rows)
+        .map(|(row, _)| (row, reason.clone()))
+        .collect();
     against.sort();
     (most, against)
 }
 
-/// The latest of rows that differ in nothing but their dates, and all of these rows; none where there are none.
+/// The latest of rows that differ in nothing but their dates, and all of these rows; none where
+/// there are none.
 fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
     let own: Vec<usize> = rows.iter().map(|(row, _)| *row).collect();
     let are_different = rows.iter().any(|(_, permit)| *permit != rows[0].1);
-    let (_, mut latest) = rows.into_iter().max_by(|(_, a), (_, b)| a.days().cmp(&b.days()))?;
+    let (_, mut latest) = rows
+        .into_iter()
+        .max_by(|(_, a), (_, b)| a.days().cmp(&b.days()))?;
     if are_different {
-        let detail = format!("{} rows of the permit differ in nothing but their dates; published are the latest", own.len());
-        latest.warnings.push(Warning { code: "dates_differ", detail });
+        let detail = format!(
+            "{} rows of the permit differ in nothing but their dates; published are the latest",
+            own.len()
+        );
+        latest.warnings.push(Warning {
+            code: "dates_differ",
+            detail,
+        });
     }
     Some((latest, own))
 }
 
 /// Makes one permit of the rows of one key, as the declaration says.
-fn merged(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings, merge: &Merge) -> Permit {
+fn merged(
+    rows: &Rows<'_>,
+    permit_id: &str,
+    group: &[usize],
+    settings: &Settings,
+    merge: &Merge,
+) -> Permit {
     let read_row = |row: usize| read(Reader::new(rows, row, settings), permit_id);
-    let latest = *group.iter().max_by(|a, b| latest_first(rows, **a, **b, merge, settings)).expect("a group has a row");
+    let latest = *group
+        .iter()
+        .max_by(|a, b| latest_first(rows, **a, **b, merge, settings))
+        .expect("a group has a row");
     let mut permit = read_row(latest);
     let earliest = |column: &str| {
-        let dates = group.iter().filter_map(|row| date(rows.cell(*row, column)?, &settings.dates).flatten());
-        merge.earliest.iter().any(|name| name == column).then(|| dates.min()).flatten()
+        let dates = group
+            .iter()
+            .filter_map(|row| date(rows.cell(*row, column)?, &settings.dates).flatten());
+        merge
+            .earliest
+            .iter()
+            .any(|name| name == column)
+            .then(|| dates.min())
+            .flatten()
     };
     if let Some(date) = earliest("applied_date") {
         permit.applied_date = Some(date);
@@ -276,36 +383,93 @@ fn merged(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings
     if let Some(date) = earliest("issued_date") {
         permit.issued_date = Some(date);
     }
-    let is_renewal = |row: &&usize| rows.cell(**row, &merge.renewal_column).is_some_and(|text| merge.renewals.contains(text));
-    let renewal = |row: &usize| merge.renewal_keys.iter().map(|column| rows.cell(*row, column)).collect::<Vec<_>>();
-    let addresses = group.iter().filter(|row| **row != latest).filter_map(|row| address::read(&mut Reader::new(rows, *row, settings)).normalized);
-    if let Some(other) = addresses.into_iter().find(|other| permit.location.normalized.as_ref() != Some(other)) {
-        let detail = format!("another row of the permit has the address `{other}`; published is that of the latest");
-        permit.warnings.push(Warning { code: "addresses_differ", detail });
+    let is_renewal = |row: &&usize| {
+        rows.cell(**row, &merge.renewal_column)
+            .is_some_and(|text| merge.renewals.contains(text))
+    };
+    let renewal = |row: &usize| {
+        merge
+            .renewal_keys
+            .iter()
+            .map(|column| rows.cell(*row, column))
+            .collect::<Vec<_>>()
+    };
+    let addresses = group
+        .iter()
+        .filter(|row| **row != latest)
+        .filter_map(|row| address::read(&mut Reader::new(rows, *row, settings)).normalized);
+    if let Some(other) = addresses
+        .into_iter()
+        .find(|other| permit.location.normalized.as_ref() != Some(other))
+    {
+        let detail = format!(
+            "another row of the permit has the address `{other}`; published is that of the latest"
+        );
+        permit.warnings.push(Warning {
+            code: "addresses_differ",
+            detail,
+        });
     }
     if !merge.renewals.is_empty() {
-        permit.renewals = Some(group.iter().filter(is_renewal).map(renewal).collect::<BTreeSet<_>>().len() as i64);
+        permit.renewals = Some(
+            group
+                .iter()
+                .filter(is_renewal)
+                .map(renewal)
+                .collect::<BTreeSet<_>>()
+                .len() as i64,
+        );
     }
     permit
 }
 
-/// Compares two rows by the columns that say which is later; of equal ones the later in the file is.
-fn latest_first(rows: &Rows<'_>, a: usize, b: usize, merge: &Merge, settings: &Settings) -> Ordering {
+/// Compares two rows by the columns that say which is later; of equal ones the later in the file
+/// is.
+fn latest_first(
+    rows: &Rows<'_>,
+    a: usize,
+    b: usize,
+    merge: &Merge,
+    settings: &Settings,
+) -> Ordering {
     let rank = |row: usize, column: &str| {
         let cell = rows.cell(row, column)?;
-        Some(date(cell, &settings.dates).flatten().unwrap_or_else(|| format!("{cell:0>12}")))
+        Some(
+            date(cell, &settings.dates)
+                .flatten()
+                .unwrap_or_else(|| format!("{cell:0>12}")),
+        )
     };
-    let by_columns = merge.order.iter().map(|column| rank(a, column).cmp(&rank(b, column)));
-    by_columns.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+    let by_columns = merge
+        .order
+        .iter()
+        .map(|column| rank(a, column).cmp(&rank(b, column)));
+    by_columns
+        .fold(Ordering::Equal, Ordering::then)
+        .then(a.cmp(&b))
 }
 
 fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
     let settings = reader.settings;
-    let raw = |reader: &Reader<'_>, column: &str| reader.owned(&format!("{column}_raw")).or_else(|| reader.owned(column));
-    let description = reader.text("description").map(|text| description::without_persons(text, &settings.name_marks));
-    let value = settings.job_value.iter().find(|column| reader.text(column).is_some());
+    let raw = |reader: &Reader<'_>, column: &str| {
+        reader
+            .owned(&format!("{column}_raw"))
+            .or_else(|| reader.owned(column))
+    };
+    let description = reader
+        .text("description")
+        .map(|text| description::without_persons(text, &settings.name_marks));
+    let value = settings
+        .job_value
+        .iter()
+        .find(|column| reader.text(column).is_some());
     let kind = reader.kind();
-    let status = reader.category(&settings.status, &settings.trade.status, "status", "unmapped_status");
+    let status = reader.category(
+        &settings.status,
+        &settings.trade.status,
+        "status",
+        "unmapped_status",
+    );
     let or_unknown = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.to_owned());
     Permit {
         permit_id: permit_id.to_owned(),
@@ -314,9 +478,23 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
         type_basis: kind.basis,
         type_raw: raw(&reader, "type"),
         sub_type_raw: reader.owned("sub_type"),
-        work_class: reader.category(&settings.work_class, &settings.trade.work_class, "work_class", "unmapped_work_class").value,
+        work_class: reader
+            .category(
+                &settings.work_class,
+                &settings.trade.work_class,
+                "work_class",
+                "unmapped_work_class",
+            )
+            .value,
         work_class_raw: raw(&reader, "work_class"),
-        property_class: reader.category(&settings.property_class, &settings.trade.property_class, "property_class", "unmapped_property_class").value,
+        property_class: reader
+            .category(
+                &settings.property_class,
+                &settings.trade.property_class,
+                "property_class",
+                "unmapped_property_class",
+            )
+            .value,
         property_class_raw: raw(&reader, "property_class"),
         tags: description.as_deref().map(tags::of).unwrap_or_default(),
         description,
@@ -347,14 +525,19 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
 /// The frame of `permit.permit`.
 pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
     let height = items.len();
-    let scheme = settings.parcel.as_ref().map(|parcel| parcel.scheme.as_str());
+    let scheme = settings
+        .parcel
+        .as_ref()
+        .map(|parcel| parcel.scheme.as_str());
     macro_rules! text {
         ($name:literal, $($field:tt)+) => {
             texts($name, items, |(permit, _)| permit.$($field)+.as_deref())
         };
     }
     let columns = vec![
-        made("record_id", items, |(permit, _)| Some(format!("{PERMIT}:{}", permit.permit_id))),
+        made("record_id", items, |(permit, _)| {
+            Some(format!("{PERMIT}:{}", permit.permit_id))
+        }),
         constant("jurisdiction", &settings.jurisdiction.id, height),
         constant("jurisdiction_name", &settings.jurisdiction.name, height),
         constant("source_id", feed.source_id, height),
@@ -393,14 +576,24 @@ pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> 
         text!("zip", location.zip),
         text!("address_normalized", location.normalized),
         text!("address_key", location.key),
-        degrees("lat", items, |(permit, _)| permit.coordinates.map(|(lat, _)| lat)),
-        degrees("lon", items, |(permit, _)| permit.coordinates.map(|(_, lon)| lon)),
-        texts("parcel_scheme", items, |(permit, _)| permit.location.parcel.as_ref().and(scheme)),
+        degrees("lat", items, |(permit, _)| {
+            permit.coordinates.map(|(lat, _)| lat)
+        }),
+        degrees("lon", items, |(permit, _)| {
+            permit.coordinates.map(|(_, lon)| lon)
+        }),
+        texts("parcel_scheme", items, |(permit, _)| {
+            permit.location.parcel.as_ref().and(scheme)
+        }),
         text!("parcel", location.parcel),
         text!("property_id", location.property_id),
-        made("tags", items, |(permit, _)| Some(permit.tags.join(LIST_SEPARATOR))),
+        made("tags", items, |(permit, _)| {
+            Some(permit.tags.join(LIST_SEPARATOR))
+        }),
         text!("source_url", source_url),
-        made("unknown_values", items, |(permit, _)| Some(permit.unknown_values.join(LIST_SEPARATOR))),
+        made("unknown_values", items, |(permit, _)| {
+            Some(permit.unknown_values.join(LIST_SEPARATOR))
+        }),
         pointer_column(items.iter().map(|(_, pointers)| pointers.as_slice())),
     ];
     Ok(DataFrame::new(height, columns)?)

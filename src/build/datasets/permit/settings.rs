@@ -14,7 +14,8 @@ use pubdata_core::pipeline::{Declaration, Source};
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     pub(super) jurisdiction: Jurisdiction,
-    /// Columns that a permit is known by: of these lists the first whose columns all have a value. `column?` may be empty.
+    /// Columns that a permit is known by: of these lists the first whose columns all have a value.
+    /// `column?` may be empty.
     #[serde(default = "by_permit_number")]
     pub(super) keys: Vec<Vec<String>>,
     /// In the order in which they are tried.
@@ -28,16 +29,19 @@ pub(super) struct Settings {
     /// Whether `line1` holds city, state and ZIP code too.
     #[serde(default)]
     pub(super) has_whole_addresses: bool,
-    /// The day of issue from which on permits are left out, because another list of the city has them.
+    /// The day of issue from which on permits are left out, because another list of the city has
+    /// them.
     pub(super) issued_before: Option<String>,
-    /// Whether some rows have coordinates on a plane in the place of degrees: these rows have none, without a warning.
+    /// Whether some rows have coordinates on a plane in the place of degrees: these rows have none,
+    /// without a warning.
     #[serde(default)]
     pub(super) has_projected_coordinates: bool,
     /// Columns of the value of the work; the first that has one.
     #[serde(default = "stated_value")]
     pub(super) job_value: Vec<String>,
     pub(super) parcel: Option<Parcel>,
-    /// Page of a permit, filled with columns: `https://…?id={permit_number}`. A column `link` comes before it.
+    /// Page of a permit, filled with columns: `https://…?id={permit_number}`. A column `link` comes
+    /// before it.
     pub(super) url: Option<String>,
     pub(super) merge: Option<Merge>,
     #[serde(default, rename = "contact")]
@@ -119,7 +123,8 @@ pub(super) struct Parcel {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Merge {
-    /// Columns that say which row is the latest, the first being the most important; an empty cell comes before all.
+    /// Columns that say which row is the latest, the first being the most important; an empty cell
+    /// comes before all.
     pub(super) order: Vec<String>,
     /// Columns whose earliest date is published.
     pub(super) earliest: Vec<String>,
@@ -130,8 +135,9 @@ pub(super) struct Merge {
     pub(super) renewal_keys: Vec<String>,
 }
 
-/// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`, `_business_name`, `_type` (its role),
-/// `_party` (what it is), `_phone`, `_license_number`, `_license_type`, `_license_state` and `_other_license_number`, as far as they are mapped.
+/// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`,
+/// `_business_name`, `_type` (its role), `_party` (what it is), `_phone`, `_license_number`,
+/// `_license_type`, `_license_state` and `_other_license_number`, as far as they are mapped.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContactGroup {
@@ -154,7 +160,8 @@ pub(super) struct ContactGroup {
     pub(super) owner_names: BTreeSet<String>,
     /// State whose board a license number is of, where no column says so.
     pub(super) license_state: Option<String>,
-    /// Whose numbers they are: issuer and kind, as a list of licenses has it under `number_scheme`. A number without one is linked to no license.
+    /// Whose numbers they are: issuer and kind, as a list of licenses has it under `number_scheme`.
+    /// A number without one is linked to no license.
     pub(super) license_scheme: Option<String>,
     /// The same of the other number.
     pub(super) other_license_scheme: Option<String>,
@@ -210,7 +217,12 @@ impl From<BTreeMap<String, String>> for Lookup {
 
 impl FromIterator<(String, String)> for Lookup {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(table: I) -> Self {
-        Self(table.into_iter().map(|(word, value)| (lower_case(&word), value)).collect())
+        Self(
+            table
+                .into_iter()
+                .map(|(word, value)| (lower_case(&word), value))
+                .collect(),
+        )
     }
 }
 
@@ -222,13 +234,19 @@ impl Lookup {
     /// Whether the table has entries for a word together with one below it: `Building/Plumbing`.
     pub(super) fn has_pairs_of(&self, word: &str) -> bool {
         let begin = format!("{}/", lower_case(word));
-        self.0.range(begin.clone()..).next().is_some_and(|(entry, _)| entry.starts_with(&begin))
+        self.0
+            .range(begin.clone()..)
+            .next()
+            .is_some_and(|(entry, _)| entry.starts_with(&begin))
     }
 }
 
 /// Lower case, with single blanks.
 pub(super) fn lower_case(word: &str) -> String {
-    word.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    word.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
 }
 
 fn by_permit_number() -> Vec<Vec<String>> {
@@ -250,7 +268,11 @@ fn stated_value() -> Vec<String> {
 pub(super) fn source(declaration: &Declaration) -> Result<&Source> {
     match declaration.sources.as_slice() {
         [source] => Ok(source),
-        sources => Err(Error::config(format!("{}: {} sources where one is read", declaration.pipeline_id, sources.len()))),
+        sources => Err(Error::config(format!(
+            "{}: {} sources where one is read",
+            declaration.pipeline_id,
+            sources.len()
+        ))),
     }
 }
 
@@ -260,31 +282,75 @@ impl Settings {
     /// # Errors
     /// A fault that names the columns that are not.
     pub(super) fn check(&self, declaration: &Declaration) -> std::result::Result<(), Fault> {
-        let mapped = &source(declaration).map_err(|error| Fault::of_settings("", error.to_string()))?.columns;
+        let mapped = &source(declaration)
+            .map_err(|error| Fault::of_settings("", error.to_string()))?
+            .columns;
         let mut named = self.named();
         named.insert("permit_number");
         if self.job_value == stated_value() {
             named.remove("job_value");
         }
-        let missing: Vec<&str> = named.into_iter().filter(|name| !mapped.contains_key(*name)).collect();
-        let without_columns = self.contacts.iter().filter(|group| !mapped.keys().any(|name| name.starts_with(&group.block(1))));
-        let missing: Vec<&str> = missing.into_iter().chain(without_columns.map(|group| group.prefix.as_str())).collect();
+        let missing: Vec<&str> = named
+            .into_iter()
+            .filter(|name| !mapped.contains_key(*name))
+            .collect();
+        let without_columns = self
+            .contacts
+            .iter()
+            .filter(|group| !mapped.keys().any(|name| name.starts_with(&group.block(1))));
+        let missing: Vec<&str> = missing
+            .into_iter()
+            .chain(without_columns.map(|group| group.prefix.as_str()))
+            .collect();
         match missing.is_empty() {
             true => Ok(()),
-            false => Err(Fault::of_settings("", format!("they name columns that are not mapped: {}", missing.join(", ")))),
+            false => Err(Fault::of_settings(
+                "",
+                format!(
+                    "they name columns that are not mapped: {}",
+                    missing.join(", ")
+                ),
+            )),
         }
     }
 
     /// The columns that are named here.
     pub(super) fn named(&self) -> BTreeSet<&str> {
         let mut named = BTreeSet::new();
-        named.extend(self.keys.iter().flatten().map(|column| column.trim_end_matches('?')));
-        named.extend(self.line1.iter().chain(&self.line2).flat_map(|piece| piece.split('+')));
-        named.extend(self.parcel.iter().flat_map(|parcel| &parcel.columns).map(String::as_str));
+        named.extend(
+            self.keys
+                .iter()
+                .flatten()
+                .map(|column| column.trim_end_matches('?')),
+        );
+        named.extend(
+            self.line1
+                .iter()
+                .chain(&self.line2)
+                .flat_map(|piece| piece.split('+')),
+        );
+        named.extend(
+            self.parcel
+                .iter()
+                .flat_map(|parcel| &parcel.columns)
+                .map(String::as_str),
+        );
         if let Some(merge) = &self.merge {
-            named.extend(merge.order.iter().chain(&merge.earliest).chain(&merge.renewal_keys).chain([&merge.renewal_column]).map(String::as_str));
+            named.extend(
+                merge
+                    .order
+                    .iter()
+                    .chain(&merge.earliest)
+                    .chain(&merge.renewal_keys)
+                    .chain([&merge.renewal_column])
+                    .map(String::as_str),
+            );
         }
-        named.extend(self.url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next())));
+        named.extend(self.url.iter().flat_map(|url| {
+            url.split('{')
+                .skip(1)
+                .filter_map(|rest| rest.split('}').next())
+        }));
         named.extend(self.job_value.iter().map(String::as_str));
         named
     }

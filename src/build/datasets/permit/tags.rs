@@ -4,9 +4,44 @@ use pubdata_core::canonical::name;
 
 /// Each tag and the words that stand for it; words of one entry must follow each other.
 const TAGS: &[(&str, &[&str])] = &[
-    ("solar", &["SOLAR", "PHOTOVOLTAIC", "PHOTOVOLTAICS", "PV SYSTEM", "PV PANELS", "PV MODULES"]),
-    ("ev_charger", &["EV CHARGER", "EV CHARGERS", "EV CHARGING", "EVSE", "ELECTRIC VEHICLE", "CAR CHARGER", "VEHICLE CHARGER", "VEHICLE CHARGING"]),
-    ("adu", &["ADU", "ADUS", "DADU", "AADU", "JADU", "ACCESSORY DWELLING", "GRANNY FLAT", "IN LAW UNIT", "BACKYARD COTTAGE"]),
+    (
+        "solar",
+        &[
+            "SOLAR",
+            "PHOTOVOLTAIC",
+            "PHOTOVOLTAICS",
+            "PV SYSTEM",
+            "PV PANELS",
+            "PV MODULES",
+        ],
+    ),
+    (
+        "ev_charger",
+        &[
+            "EV CHARGER",
+            "EV CHARGERS",
+            "EV CHARGING",
+            "EVSE",
+            "ELECTRIC VEHICLE",
+            "CAR CHARGER",
+            "VEHICLE CHARGER",
+            "VEHICLE CHARGING",
+        ],
+    ),
+    (
+        "adu",
+        &[
+            "ADU",
+            "ADUS",
+            "DADU",
+            "AADU",
+            "JADU",
+            "ACCESSORY DWELLING",
+            "GRANNY FLAT",
+            "IN LAW UNIT",
+            "BACKYARD COTTAGE",
+        ],
+    ),
     (
         "hvac",
         &[
@@ -30,8 +65,25 @@ const TAGS: &[(&str, &[&str])] = &[
             "AC UNITS",
         ],
     ),
-    ("roofing", &["REROOF", "REROOFING", "RE ROOF", "RE ROOFING", "ROOFING", "NEW ROOF", "REPLACE ROOF", "ROOF REPLACEMENT", "SHINGLES", "TEAR OFF"]),
-    ("battery", &["BATTERY", "BATTERIES", "ENERGY STORAGE", "POWERWALL", "ESS"]),
+    (
+        "roofing",
+        &[
+            "REROOF",
+            "REROOFING",
+            "RE ROOF",
+            "RE ROOFING",
+            "ROOFING",
+            "NEW ROOF",
+            "REPLACE ROOF",
+            "ROOF REPLACEMENT",
+            "SHINGLES",
+            "TEAR OFF",
+        ],
+    ),
+    (
+        "battery",
+        &["BATTERY", "BATTERIES", "ENERGY STORAGE", "POWERWALL", "ESS"],
+    ),
     ("pool", &["POOL", "POOLS"]),
     ("generator", &["GENERATOR", "GENERATORS"]),
     ("kitchen", &["KITCHEN", "KITCHENS", "KITCHENETTE"]),
@@ -43,8 +95,15 @@ const TAGS: &[(&str, &[&str])] = &[
 /// The tags of a description, in the order of the list.
 pub(super) fn of(description: &str) -> Vec<&'static str> {
     let words = format!(" {} ", name::words(description).join(" "));
-    let has = |entry: &str| words.match_indices(entry).any(|(start, _)| words[..start].ends_with(' ') && words[start + entry.len()..].starts_with(' '));
-    TAGS.iter().filter(|(_, entries)| entries.iter().any(|entry| has(entry))).map(|(tag, _)| *tag).collect()
+    let has = |entry: &str| {
+        words.match_indices(entry).any(|(start, _)| {
+            words[..start].ends_with(' ') && words[start + entry.len()..].starts_with(' ')
+        })
+    };
+    TAGS.iter()
+        .filter(|(_, entries)| entries.iter().any(|entry| has(entry)))
+        .map(|(tag, _)| *tag)
+        .collect()
 }
 
 #[cfg(test)]
@@ -58,9 +117,18 @@ mod tests {
             ("Install solar panels.", &["solar"]),
             ("SOLAR PANEL FINAL", &["solar"]),
             ("re-roofing", &["roofing"]),
-            ("new 1 strory sf res w att garage and cov patio", &["garage"]),
-            ("PROPOSED POOL 10' DIA SPA PER LA CITY STD POOL PLAN.", &["pool"]),
-            ("Construct alterations for accessory dwelling unit in the basement of existing single family residence, per plan.", &["adu"]),
+            (
+                "new 1 strory sf res w att garage and cov patio",
+                &["garage"],
+            ),
+            (
+                "PROPOSED POOL 10' DIA SPA PER LA CITY STD POOL PLAN.",
+                &["pool"],
+            ),
+            (
+                "Construct alterations for accessory dwelling unit in the basement of existing single family residence, per plan.",
+                &["adu"],
+            ),
             ("EXISTING GAS FURNACE.", &["hvac"]),
             ("RELOCATION OF EXISTING GAS METER", &[]),
             ("Swimming at Liverpool", &[]),

@@ -1,9 +1,12 @@
-//! What EDGAR's feeds say of new filings: the feed of current filings, the feed of filings with financial data, and the index of a day.
-//! Source: SEC, "EDGAR RSS Feeds", and "Accessing EDGAR Data".
+//! What EDGAR's feeds say of new filings: the feed of current filings, the feed of filings with
+//! financial data, and the index of a day. Source: SEC, "EDGAR RSS Feeds", and "Accessing EDGAR
+//! Data".
 
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceDocument};
-use crate::decode::{FeedElement, FeedShape, XmlDocument, XmlElement, XmlPiece, XmlReader, feed_entries};
+use crate::decode::{
+    FeedElement, FeedShape, XmlDocument, XmlElement, XmlPiece, XmlReader, feed_entries,
+};
 use crate::normalise::{Day, Zone, instant_of_digits, instant_of_rfc3339, pointers, text};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{AccessionNumber, Cik};
@@ -53,7 +56,8 @@ pub struct Party {
     pub sic: Option<String>,
 }
 
-/// What an entry may have at most: far more than a filing needs, and little enough to be logged and sent to everyone.
+/// What an entry may have at most: far more than a filing needs, and little enough to be logged and
+/// sent to everyone.
 const ENTRY_BYTES: u64 = 1 << 20;
 const TEXT_BYTES: usize = 2_000;
 const LISTED: usize = 1_000;
@@ -73,14 +77,20 @@ pub struct FeedPage {
 ///
 /// # Issues
 /// Entries and rows without a readable accession number, form, date or party.
-pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone: &Zone) -> Result<FeedPage> {
+pub fn read_feed(
+    context: &Context<'_>,
+    source_id: &str,
+    reading: Reading,
+    zone: &Zone,
+) -> Result<FeedPage> {
     let mut seen = FeedPage::default();
     if reading == Reading::Index {
         read_index(context, source_id, &mut seen)?;
         return Ok(seen);
     }
     for document in context.documents(source_id)? {
-        let elements = feed_entries(&document.content, shape(reading)).context(|| format!("{source_id} ({})", document.snapshot.url))?;
+        let elements = feed_entries(&document.content, shape(reading))
+            .context(|| format!("{source_id} ({})", document.snapshot.url))?;
         for element in elements {
             match read_entry(&element, reading, zone) {
                 Ok(entry) => seen.entries.push(entry),
@@ -93,14 +103,24 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
 
 fn shape(reading: Reading) -> FeedShape {
     match reading {
-        Reading::Current => FeedShape { around: &["feed"], entry: "entry" },
-        Reading::Xbrl | Reading::Index => FeedShape { around: &["rss", "channel"], entry: "item" },
+        Reading::Current => FeedShape {
+            around: &["feed"],
+            entry: "entry",
+        },
+        Reading::Xbrl | Reading::Index => FeedShape {
+            around: &["rss", "channel"],
+            entry: "item",
+        },
     }
 }
 
 fn read_entry(element: &FeedElement<'_>, reading: Reading, zone: &Zone) -> Result<FeedEntry> {
     check_size(element)?;
-    check_texts(if reading == Reading::Current { current_entry(element)? } else { xbrl_item(element, zone)? })
+    check_texts(if reading == Reading::Current {
+        current_entry(element)?
+    } else {
+        xbrl_item(element, zone)?
+    })
 }
 
 /// The entries of a feed of either form that can be read, each with how many bytes it has there.
@@ -110,7 +130,9 @@ pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
     let mut entries = Vec::new();
     for reading in [Reading::Current, Reading::Xbrl] {
         let elements = feed_entries(bytes, shape(reading)).unwrap_or_default();
-        entries.extend(elements.iter().filter_map(|element| Some((read_entry(element, reading, &zone).ok()?, element.length))));
+        entries.extend(elements.iter().filter_map(|element| {
+            Some((read_entry(element, reading, &zone).ok()?, element.length))
+        }));
     }
     entries
 }
@@ -120,30 +142,74 @@ fn check_size(entry: &FeedElement<'_>) -> Result<()> {
     if entry.length <= ENTRY_BYTES {
         return Ok(());
     }
-    Err(Error::format(format!("the entry has {} bytes, an entry has {ENTRY_BYTES} at most", entry.length)))
+    Err(Error::format(format!(
+        "the entry has {} bytes, an entry has {ENTRY_BYTES} at most",
+        entry.length
+    )))
 }
 
-/// Refuses an entry with a text or a list that is longer than any filing's: all who follow the log would be sent it.
+/// Refuses an entry with a text or a list that is longer than any filing's: all who follow the log
+/// would be sent it.
 fn check_texts(entry: FeedEntry) -> Result<FeedEntry> {
-    let parties = entry.parties.iter().flat_map(|party| [&party.name, &party.role, &party.sic]);
-    let texts = parties.chain([&entry.file_number, &entry.primary_document]).flatten().chain([&entry.form]).chain(&entry.items);
+    let parties = entry
+        .parties
+        .iter()
+        .flat_map(|party| [&party.name, &party.role, &party.sic]);
+    let texts = parties
+        .chain([&entry.file_number, &entry.primary_document])
+        .flatten()
+        .chain([&entry.form])
+        .chain(&entry.items);
     if let Some(text) = texts.into_iter().find(|text| text.len() > TEXT_BYTES) {
         let shown: String = text.chars().take(60).collect();
-        return Err(Error::format(format!("a text has {} bytes, a text of an entry has {TEXT_BYTES} at most: `{shown}…`", text.len())));
+        return Err(Error::format(format!(
+            "a text has {} bytes, a text of an entry has {TEXT_BYTES} at most: `{shown}…`",
+            text.len()
+        )));
     }
     if entry.parties.len().max(entry.items.len()) > LISTED {
-        return Err(Error::format(format!("the entry lists {} parties and {} items, at most {LISTED}", entry.parties.len(), entry.items.len())));
+        return Err(Error::format(format!(
+            "the entry lists {} parties and {} items, at most {LISTED}",
+            entry.parties.len(),
+            entry.items.len()
+        )));
     }
     Ok(entry)
 }
 
 fn unreadable(document: &SourceDocument, entry: &FeedElement<'_>, error: &Error) -> Issue {
-    let (start, length) = (usize::try_from(entry.offset).unwrap_or(usize::MAX), usize::try_from(entry.length).unwrap_or(usize::MAX));
-    let bytes = document.content.iter().skip(start).take(length).copied().collect::<Vec<u8>>();
+    let (start, length) = (
+        usize::try_from(entry.offset).unwrap_or(usize::MAX),
+        usize::try_from(entry.length).unwrap_or(usize::MAX),
+    );
+    let bytes = document
+        .content
+        .iter()
+        .skip(start)
+        .take(length)
+        .copied()
+        .collect::<Vec<u8>>();
     let source_id = document.snapshot.source_id.clone();
-    let mut issue = finding("feed_entry_unreadable", Severity::Quarantine, DATASET, &source_id, error.to_string());
-    issue.source_text = Some(String::from_utf8_lossy(&bytes).chars().take(2_000).collect());
-    issue.pointer = Some(SourcePointer { source_id, snapshot: document.snapshot.sha256, member: None, offset: entry.offset, length: entry.length });
+    let mut issue = finding(
+        "feed_entry_unreadable",
+        Severity::Quarantine,
+        DATASET,
+        &source_id,
+        error.to_string(),
+    );
+    issue.source_text = Some(
+        String::from_utf8_lossy(&bytes)
+            .chars()
+            .take(2_000)
+            .collect(),
+    );
+    issue.pointer = Some(SourcePointer {
+        source_id,
+        snapshot: document.snapshot.sha256,
+        member: None,
+        offset: entry.offset,
+        length: entry.length,
+    });
     issue
 }
 
@@ -152,7 +218,8 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
     let content = entry.document();
     let document = XmlDocument::new(&content)?;
     let mut reader = document.reader();
-    let (mut title, mut summary, mut id, mut number, mut form, mut updated) = (None, String::new(), None, None, None, None);
+    let (mut title, mut summary, mut id, mut number, mut form, mut updated) =
+        (None, String::new(), None, None, None, None);
     while let Some(element) = next_of_entry(&mut reader, 1)? {
         match element.name.as_str() {
             "title" => title = Some(reader.content()?.text),
@@ -166,17 +233,39 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
         }
     }
     let summary = summary_fields(&summary);
-    let of_id = id.as_deref().and_then(|id| id.rsplit_once('=')).map(|(_, number)| number.trim().to_owned());
-    let accession_number = agreed([of_id, number.map(|number| number.trim().to_owned()), summary.accession_number])?;
-    let form = one_line(&form.ok_or_else(|| Error::format("there is no category that says the form"))?).ok_or_else(|| Error::format("the form is empty"))?;
+    let of_id = id
+        .as_deref()
+        .and_then(|id| id.rsplit_once('='))
+        .map(|(_, number)| number.trim().to_owned());
+    let accession_number = agreed([
+        of_id,
+        number.map(|number| number.trim().to_owned()),
+        summary.accession_number,
+    ])?;
+    let form =
+        one_line(&form.ok_or_else(|| Error::format("there is no category that says the form"))?)
+            .ok_or_else(|| Error::format("the form is empty"))?;
     let title = title.ok_or_else(|| Error::format("there is no title"))?;
     let title = title.trim();
-    let party = party_of_title(title.strip_prefix(form.as_str()).and_then(|rest| rest.trim_start().strip_prefix('-')).unwrap_or(title))?;
-    let accepted_at = updated.as_deref().map(|text| instant_of_rfc3339(text.trim()).ok_or_else(|| Error::format(format!("`{text}` is not an instant"))));
+    let party = party_of_title(
+        title
+            .strip_prefix(form.as_str())
+            .and_then(|rest| rest.trim_start().strip_prefix('-'))
+            .unwrap_or(title),
+    )?;
+    let accepted_at = updated.as_deref().map(|text| {
+        instant_of_rfc3339(text.trim())
+            .ok_or_else(|| Error::format(format!("`{text}` is not an instant")))
+    });
     Ok(FeedEntry {
         accession_number,
         form,
-        filed_date: summary.filed_date.map(|text| iso_day(&text).ok_or_else(|| Error::format(format!("`{text}` is not a date")))).transpose()?,
+        filed_date: summary
+            .filed_date
+            .map(|text| {
+                iso_day(&text).ok_or_else(|| Error::format(format!("`{text}` is not a date")))
+            })
+            .transpose()?,
         accepted_at: accepted_at.transpose()?,
         period_of_report: None,
         parties: vec![party],
@@ -205,9 +294,13 @@ fn next_of_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlE
 fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
     let mut agreed = None;
     for text in texts.into_iter().flatten() {
-        let number: AccessionNumber = text.parse().map_err(|error| Error::format(format!("{error}")))?;
+        let number: AccessionNumber = text
+            .parse()
+            .map_err(|error| Error::format(format!("{error}")))?;
         if agreed.is_some_and(|known| known != number) {
-            return Err(Error::format(format!("the entry has two accession numbers, {number} and another")));
+            return Err(Error::format(format!(
+                "the entry has two accession numbers, {number} and another"
+            )));
         }
         agreed = Some(number);
     }
@@ -216,19 +309,50 @@ fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
 
 /// `NAME (0001865514) (Reporting)`; names may have parentheses and hyphens of their own.
 fn party_of_title(title: &str) -> Result<Party> {
-    let wrong =
-        || Error::format(format!("the title does not end with a CIK and a role in parentheses: `{}`", title.trim().chars().take(200).collect::<String>()));
-    let (rest, role) = title.trim().strip_suffix(')').and_then(|title| title.rsplit_once('(')).ok_or_else(wrong)?;
-    let (name, cik) = rest.trim().strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).ok_or_else(wrong)?;
+    let wrong = || {
+        Error::format(format!(
+            "the title does not end with a CIK and a role in parentheses: `{}`",
+            title.trim().chars().take(200).collect::<String>()
+        ))
+    };
+    let (rest, role) = title
+        .trim()
+        .strip_suffix(')')
+        .and_then(|title| title.rsplit_once('('))
+        .ok_or_else(wrong)?;
+    let (name, cik) = rest
+        .trim()
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once('('))
+        .ok_or_else(wrong)?;
     let cik = cik.trim().parse().map_err(|_| wrong())?;
-    let role = one_line(role).ok_or_else(wrong)?.to_lowercase().replace([' ', '-'], "_");
-    Ok(Party { cik, name: one_line(&unescaped_again(name)), role: Some(role), sic: None })
+    let role = one_line(role)
+        .ok_or_else(wrong)?
+        .to_lowercase()
+        .replace([' ', '-'], "_");
+    Ok(Party {
+        cik,
+        name: one_line(&unescaped_again(name)),
+        role: Some(role),
+        sic: None,
+    })
 }
 
 /// Some names are escaped twice.
 fn unescaped_again(name: &str) -> String {
-    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&apos;", "'"), ("&amp;", "&")];
-    named.iter().fold(name.to_owned(), |name, (escaped, plain)| name.replace(escaped, plain))
+    let named = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&apos;", "'"),
+        ("&amp;", "&"),
+    ];
+    named
+        .iter()
+        .fold(name.to_owned(), |name, (escaped, plain)| {
+            name.replace(escaped, plain)
+        })
 }
 
 /// Text without line ends and blanks around; none when nothing is left.
@@ -244,7 +368,8 @@ struct Summary {
     items: Vec<String>,
 }
 
-/// `<b>Filed:</b> 2024-03-15 <b>AccNo:</b> 0000950170-24-032448 <b>Size:</b> 9 KB<br>Item 2.02: …`, which is HTML in the text of XML.
+/// `<b>Filed:</b> 2024-03-15 <b>AccNo:</b> 0000950170-24-032448 <b>Size:</b> 9 KB<br>Item 2.02: …`,
+/// which is HTML in the text of XML.
 fn summary_fields(summary: &str) -> Summary {
     let mut plain = String::with_capacity(summary.len());
     for part in summary.split('<') {
@@ -252,14 +377,33 @@ fn summary_fields(summary: &str) -> Summary {
         plain.push_str(part.split_once('>').map_or(part, |(_, rest)| rest));
     }
     let words: Vec<&str> = plain.split_whitespace().collect();
-    let after = |name: &str| words.iter().position(|word| *word == name).and_then(|at| words.get(at + 1)).map(|word| (*word).to_owned());
-    let items = words.windows(2).filter(|pair| pair[0] == "Item").map(|pair| pair[1].trim_end_matches(':'));
+    let after = |name: &str| {
+        words
+            .iter()
+            .position(|word| *word == name)
+            .and_then(|at| words.get(at + 1))
+            .map(|word| (*word).to_owned())
+    };
+    let items = words
+        .windows(2)
+        .filter(|pair| pair[0] == "Item")
+        .map(|pair| pair[1].trim_end_matches(':'));
     let is_item = |item: &&str| {
-        item.split_once('.').is_some_and(|(a, b)| !a.is_empty() && b.len() == 2 && [a, b].iter().all(|part| part.bytes().all(|c| c.is_ascii_digit())))
+        item.split_once('.').is_some_and(|(a, b)| {
+            !a.is_empty()
+                && b.len() == 2
+                && [a, b]
+                    .iter()
+                    .all(|part| part.bytes().all(|c| c.is_ascii_digit()))
+        })
     };
     let mut items: Vec<String> = items.filter(is_item).map(str::to_owned).collect();
     items.dedup();
-    Summary { filed_date: after("Filed:"), accession_number: after("AccNo:"), items }
+    Summary {
+        filed_date: after("Filed:"),
+        accession_number: after("AccNo:"),
+        items,
+    }
 }
 
 /// An item of the feed of filings with financial data.
@@ -281,24 +425,50 @@ fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
             _ => fields.push((element.name, reader.content()?.text)),
         }
     }
-    let field = |name: &str| fields.iter().find(|(known, _)| known == name).and_then(|(_, text)| one_line(text));
-    let needed = |name: &str| field(name).ok_or_else(|| Error::format(format!("there is no `{name}`")));
-    let cik = |text: &str| text.trim().parse::<Cik>().map_err(|error| Error::format(format!("{error}")));
+    let field = |name: &str| {
+        fields
+            .iter()
+            .find(|(known, _)| known == name)
+            .and_then(|(_, text)| one_line(text))
+    };
+    let needed =
+        |name: &str| field(name).ok_or_else(|| Error::format(format!("there is no `{name}`")));
+    let cik = |text: &str| {
+        text.trim()
+            .parse::<Cik>()
+            .map_err(|error| Error::format(format!("{error}")))
+    };
     let wrong = |name: &str, text: &str| Error::format(format!("`{name}` is `{text}`"));
     let accession_number = agreed([field("accessionNumber"), None, None])?;
     let main = cik(&needed("cikNumber")?)?;
-    let titled = field("title").and_then(|title| party_of_title(&title).ok()).filter(|party| party.cik == main);
+    let titled = field("title")
+        .and_then(|title| party_of_title(&title).ok())
+        .filter(|party| party.cik == main);
     let mut parties = vec![Party {
         cik: main,
         name: field("companyName").map(|name| unescaped_again(&name)),
         role: titled.and_then(|party| party.role),
         sic: field("assignedSic").map(|code| format!("{code:0>4}")),
     }];
-    for other in field("otherCikNumbers").iter().flat_map(|list| list.split(',')) {
-        parties.push(Party { cik: cik(other)?, name: None, role: None, sic: None });
+    for other in field("otherCikNumbers")
+        .iter()
+        .flat_map(|list| list.split(','))
+    {
+        parties.push(Party {
+            cik: cik(other)?,
+            name: None,
+            role: None,
+            sic: None,
+        });
     }
-    let day = |name: &str, read: fn(&str) -> Option<String>| field(name).map(|text| read(&text).ok_or_else(|| wrong(name, &text))).transpose();
-    let accepted_at = field("acceptanceDatetime").map(|text| instant_of_digits(&text, zone).ok_or_else(|| wrong("acceptanceDatetime", &text)));
+    let day = |name: &str, read: fn(&str) -> Option<String>| {
+        field(name)
+            .map(|text| read(&text).ok_or_else(|| wrong(name, &text)))
+            .transpose()
+    };
+    let accepted_at = field("acceptanceDatetime").map(|text| {
+        instant_of_digits(&text, zone).ok_or_else(|| wrong("acceptanceDatetime", &text))
+    });
     Ok(FeedEntry {
         accession_number,
         form: needed("formType")?,
@@ -320,14 +490,32 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Re
         let source = context.read_snapshot(number, &snapshot, |plan| plan)?;
         seen.issues.extend(source.issues(DATASET));
         let frame = &source.frame;
-        let (ciks, names, forms) = (text(frame, "cik")?, text(frame, "name")?, text(frame, "form")?);
+        let (ciks, names, forms) = (
+            text(frame, "cik")?,
+            text(frame, "name")?,
+            text(frame, "form")?,
+        );
         let (dates, files) = (text(frame, "filed_date")?, text(frame, "file_name")?);
         for (row, pointer) in pointers(frame, POINTERS)?.into_iter().enumerate() {
             let cik = ciks.get(row).and_then(|cik| cik.parse::<Cik>().ok());
             let filed = dates.get(row).and_then(iso_day);
-            let accession = files.get(row).and_then(|name| name.rsplit_once('/')?.1.strip_suffix(".txt")?.parse::<AccessionNumber>().ok());
-            let (Some(cik), Some(form), Some(filed_date), Some(accession_number)) = (cik, forms.get(row), filed, accession) else {
-                let cells = [ciks.get(row), names.get(row), forms.get(row), dates.get(row), files.get(row)];
+            let accession = files.get(row).and_then(|name| {
+                name.rsplit_once('/')?
+                    .1
+                    .strip_suffix(".txt")?
+                    .parse::<AccessionNumber>()
+                    .ok()
+            });
+            let (Some(cik), Some(form), Some(filed_date), Some(accession_number)) =
+                (cik, forms.get(row), filed, accession)
+            else {
+                let cells = [
+                    ciks.get(row),
+                    names.get(row),
+                    forms.get(row),
+                    dates.get(row),
+                    files.get(row),
+                ];
                 let shown = cells.map(Option::unwrap_or_default).join("|");
                 let mut issue = finding(
                     "index_row_unreadable",
@@ -337,7 +525,9 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Re
                     "a row without a readable CIK, form, date or file name".to_owned(),
                 );
                 issue.source_text = Some(shown);
-                issue.pointer = context.resolve(pointer.unwrap_or_default().as_slice()).pop();
+                issue.pointer = context
+                    .resolve(pointer.unwrap_or_default().as_slice())
+                    .pop();
                 seen.issues.push(issue);
                 continue;
             };
@@ -347,7 +537,12 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Re
                 filed_date: Some(filed_date),
                 accepted_at: None,
                 period_of_report: None,
-                parties: vec![Party { cik, name: names.get(row).and_then(one_line), role: None, sic: None }],
+                parties: vec![Party {
+                    cik,
+                    name: names.get(row).and_then(one_line),
+                    role: None,
+                    sic: None,
+                }],
                 items: Vec::new(),
                 file_number: None,
                 primary_document: None,
@@ -361,7 +556,11 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Re
 
 /// `YYYY-MM-DD` or `YYYYMMDD`.
 fn iso_day(text: &str) -> Option<String> {
-    let iso = if text.len() == 8 && text.is_ascii() { format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]) } else { text.to_owned() };
+    let iso = if text.len() == 8 && text.is_ascii() {
+        format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..])
+    } else {
+        text.to_owned()
+    };
     Day::from_iso(iso.as_bytes()).map(|_| iso)
 }
 
@@ -378,12 +577,37 @@ mod tests {
 
     #[test]
     fn titles_end_with_cik_and_role() {
-        let party = |title: &str| party_of_title(title).map(|party| (party.name.unwrap_or_default(), party.cik.to_string(), party.role.unwrap_or_default()));
-        let expected = |name: &str, role: &str| (name.to_owned(), "0001865514".to_owned(), role.to_owned());
-        assert_eq!(party(" ESGEN LLC (0001865514) (Reporting)").unwrap(), expected("ESGEN LLC", "reporting"));
-        assert_eq!(party("A - B (Holdings) Ltd (0001865514) (Filed by)").unwrap(), expected("A - B (Holdings) Ltd", "filed_by"));
-        assert_eq!(party("AT&amp;T INC. (0001865514) (Filer)").unwrap(), expected("AT&T INC.", "filer"));
-        for wrong in ["ESGEN LLC (0001865514)", "ESGEN LLC (Reporting)", "ESGEN LLC (x) (Reporting)", "ESGEN LLC", "", "() ()"] {
+        let party = |title: &str| {
+            party_of_title(title).map(|party| {
+                (
+                    party.name.unwrap_or_default(),
+                    party.cik.to_string(),
+                    party.role.unwrap_or_default(),
+                )
+            })
+        };
+        let expected =
+            |name: &str, role: &str| (name.to_owned(), "0001865514".to_owned(), role.to_owned());
+        assert_eq!(
+            party(" ESGEN LLC (0001865514) (Reporting)").unwrap(),
+            expected("ESGEN LLC", "reporting")
+        );
+        assert_eq!(
+            party("A - B (Holdings) Ltd (0001865514) (Filed by)").unwrap(),
+            expected("A - B (Holdings) Ltd", "filed_by")
+        );
+        assert_eq!(
+            party("AT&amp;T INC. (0001865514) (Filer)").unwrap(),
+            expected("AT&T INC.", "filer")
+        );
+        for wrong in [
+            "ESGEN LLC (0001865514)",
+            "ESGEN LLC (Reporting)",
+            "ESGEN LLC (x) (Reporting)",
+            "ESGEN LLC",
+            "",
+            "() ()",
+        ] {
             assert!(party(wrong).is_err(), "{wrong}");
         }
     }
@@ -394,7 +618,10 @@ mod tests {
             "\n <b>Filed:</b> 2025-01-24 <b>AccNo:</b> 0001213900-25-006497 <b>Size:</b> 302 KB<br>Item 1.01: Entry into Item 9<br>Item 9.01: Exhibits",
         );
         assert_eq!(summary.filed_date.as_deref(), Some("2025-01-24"));
-        assert_eq!(summary.accession_number.as_deref(), Some("0001213900-25-006497"));
+        assert_eq!(
+            summary.accession_number.as_deref(),
+            Some("0001213900-25-006497")
+        );
         assert_eq!(summary.items, ["1.01", "9.01"]);
         assert_eq!(us_day("1/24/2025").as_deref(), Some("2025-01-24"));
         assert_eq!(us_day("24/1/2025"), None);

@@ -1,5 +1,6 @@
-//! The periodic reports among a registrant's filings, read from its submissions member and older pages, and what the names of those members
-//! say. A row that cannot be read is left out here, because `sec.filing` has it in quarantine.
+//! The periodic reports among a registrant's filings, read from its submissions member and older
+//! pages, and what the names of those members say. A row that cannot be read is left out here,
+//! because `sec.filing` has it in quarantine.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -30,21 +31,31 @@ pub struct Filing {
 /// `Format`, when a document's URL has no such variable.
 pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocument>> {
     let keyed = |document: SourceDocument| {
-        let cik = document.snapshot.keys.get("cik").and_then(|cik| cik.parse().ok());
-        Ok((cik.ok_or_else(|| Error::format(format!("{} is about no registrant", document.snapshot.url)))?, document))
+        let cik = document
+            .snapshot
+            .keys
+            .get("cik")
+            .and_then(|cik| cik.parse().ok());
+        Ok((
+            cik.ok_or_else(|| {
+                Error::format(format!("{} is about no registrant", document.snapshot.url))
+            })?,
+            document,
+        ))
     };
     documents.into_iter().map(keyed).collect()
 }
 
-/// Reads the periodic reports (10-K and 10-Q with their transition reports and amendments) of a registrant's submissions member and of
-/// its older pages.
+/// Reads the periodic reports (10-K and 10-Q with their transition reports and amendments) of a
+/// registrant's submissions member and of its older pages.
 ///
 /// # Shape
-/// One per accession number, in the order of the member and then of the pages. A row without a readable accession number or filing date
-/// is left out: `sec.filing` has it in quarantine.
+/// One per accession number, in the order of the member and then of the pages. A row without a
+/// readable accession number or filing date is left out: `sec.filing` has it in quarantine.
 ///
 /// # Errors
-/// `Format`, when the member or a page is not in the layout: no JSON, or parallel arrays of unequal length.
+/// `Format`, when the member or a page is not in the layout: no JSON, or parallel arrays of unequal
+/// length.
 pub fn periodic_filings(member: &[u8], pages: &[&[u8]]) -> Result<Vec<Filing>> {
     #[derive(Deserialize)]
     struct Member<'m> {
@@ -58,10 +69,17 @@ pub fn periodic_filings(member: &[u8], pages: &[&[u8]]) -> Result<Vec<Filing>> {
     }
     let mut filings = Vec::new();
     let member: Member<'_> = serde_json::from_slice(member).map_err(not_as_declared)?;
-    member.filings.recent.push_to(&mut filings).context(|| "filings.recent".to_owned())?;
+    member
+        .filings
+        .recent
+        .push_to(&mut filings)
+        .context(|| "filings.recent".to_owned())?;
     for (number, page) in pages.iter().enumerate() {
-        let page: Periodic<'_> = serde_json::from_slice(page).map_err(not_as_declared).context(|| format!("page {}", number + 1))?;
-        page.push_to(&mut filings).context(|| format!("page {}", number + 1))?;
+        let page: Periodic<'_> = serde_json::from_slice(page)
+            .map_err(not_as_declared)
+            .context(|| format!("page {}", number + 1))?;
+        page.push_to(&mut filings)
+            .context(|| format!("page {}", number + 1))?;
     }
     let mut seen = HashSet::with_capacity(filings.len());
     filings.retain(|filing| seen.insert(filing.accession));
@@ -92,19 +110,34 @@ struct Periodic<'m> {
 impl Periodic<'_> {
     fn push_to(&self, filings: &mut Vec<Filing>) -> Result<()> {
         let count = self.accession_number.len();
-        if [&self.filing_date, &self.report_date, &self.acceptance_date_time, &self.form].iter().any(|array| array.len() != count) {
+        if [
+            &self.filing_date,
+            &self.report_date,
+            &self.acceptance_date_time,
+            &self.form,
+        ]
+        .iter()
+        .any(|array| array.len() != count)
+        {
             return Err(Error::format("the parallel arrays differ in length"));
         }
         for row in 0..count {
             let form = Form::from_text(self.form[row].as_str().trim().as_bytes());
-            let accession = AccessionNumber::from_bytes(self.accession_number[row].as_str().as_bytes());
+            let accession =
+                AccessionNumber::from_bytes(self.accession_number[row].as_str().as_bytes());
             let filed = Day::from_iso(self.filing_date[row].as_str().as_bytes());
             if let (Some(accession), Some(filed)) = (accession, filed)
                 && form != Form::Other
             {
                 let report_date = Day::from_iso(self.report_date[row].as_str().as_bytes());
                 let accepted_at = self.acceptance_date_time[row].given().map(str::to_owned);
-                filings.push(Filing { accession, form, filed, accepted_at, report_date });
+                filings.push(Filing {
+                    accession,
+                    form,
+                    filed,
+                    accepted_at,
+                    report_date,
+                });
             }
         }
         Ok(())
@@ -115,7 +148,8 @@ impl Periodic<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubmissionsMember {
     pub cik: Cik,
-    /// 0 is the registrant's own member, `CIK0000320193.json`; page 1 is `CIK0000320193-submissions-001.json`.
+    /// 0 is the registrant's own member, `CIK0000320193.json`; page 1 is
+    /// `CIK0000320193-submissions-001.json`.
     pub page: u16,
 }
 
@@ -126,7 +160,12 @@ impl SubmissionsMember {
         let cik = cik.parse().ok()?;
         let page = match rest {
             ".json" => 0,
-            _ => rest.strip_prefix("-submissions-")?.strip_suffix(".json")?.parse().ok().filter(|page| *page > 0)?,
+            _ => rest
+                .strip_prefix("-submissions-")?
+                .strip_suffix(".json")?
+                .parse()
+                .ok()
+                .filter(|page| *page > 0)?,
         };
         Some(Self { cik, page })
     }
@@ -137,7 +176,9 @@ mod tests {
     use super::*;
 
     fn member(recent: &str) -> String {
-        format!(r#"{{"cik":"0000320193","name":"Apple Inc.","filings":{{"recent":{recent},"files":[]}}}}"#)
+        format!(
+            r#"{{"cik":"0000320193","name":"Apple Inc.","filings":{{"recent":{recent},"files":[]}}}}"#
+        )
     }
 
     const RECENT: &str = r#"{"accessionNumber":["0000320193-25-000079","0001140361-25-040000","0000320193-25-000073"],"filingDate":["2025-10-31","2025-10-30","2025-08-01"],"reportDate":["2025-09-27","","2025-06-28"],"acceptanceDateTime":["2025-10-31T10:01:26.000Z","2025-10-30T20:30:32.000Z",""],"form":["10-K","4","10-Q"],"size":[1,2,3]}"#;
@@ -146,25 +187,48 @@ mod tests {
     #[test]
     fn periodic_reports_are_read_from_member_and_pages_once() {
         let filings = periodic_filings(member(RECENT).as_bytes(), &[PAGE.as_bytes()]).unwrap();
-        let short: Vec<String> = filings.iter().map(|filing| format!("{} {:?} {}", filing.accession, filing.form, filing.filed)).collect();
-        assert_eq!(short, ["0000320193-25-000079 TenK 2025-10-31", "0000320193-25-000073 TenQ 2025-08-01", "0001193125-10-012091 TenKA 2010-01-25"]);
+        let short: Vec<String> = filings
+            .iter()
+            .map(|filing| format!("{} {:?} {}", filing.accession, filing.form, filing.filed))
+            .collect();
+        assert_eq!(
+            short,
+            [
+                "0000320193-25-000079 TenK 2025-10-31",
+                "0000320193-25-000073 TenQ 2025-08-01",
+                "0001193125-10-012091 TenKA 2010-01-25"
+            ]
+        );
         assert_eq!(filings[0].report_date.unwrap().to_string(), "2025-09-27");
-        assert_eq!((filings[0].accepted_at.as_deref(), filings[1].accepted_at.as_deref()), (Some("2025-10-31T10:01:26.000Z"), None));
+        assert_eq!(
+            (
+                filings[0].accepted_at.as_deref(),
+                filings[1].accepted_at.as_deref()
+            ),
+            (Some("2025-10-31T10:01:26.000Z"), None)
+        );
     }
 
     #[test]
     fn arrays_of_unequal_length_are_refused() {
         let shorter = RECENT.replace(r#""4","#, "");
-        let error = periodic_filings(member(&shorter).as_bytes(), &[]).unwrap_err().to_string();
+        let error = periodic_filings(member(&shorter).as_bytes(), &[])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("differ in length"), "{error}");
         assert!(periodic_filings(b"<html>", &[]).is_err());
     }
 
     #[test]
     fn members_are_known_by_their_names() {
-        let read = |name| SubmissionsMember::of_name(name).map(|member| (member.cik.number(), member.page));
+        let read = |name| {
+            SubmissionsMember::of_name(name).map(|member| (member.cik.number(), member.page))
+        };
         assert_eq!(read("CIK0000320193.json"), Some((320_193, 0)));
-        assert_eq!(read("CIK0000320193-submissions-012.json"), Some((320_193, 12)));
+        assert_eq!(
+            read("CIK0000320193-submissions-012.json"),
+            Some((320_193, 12))
+        );
         for wrong in [
             "CIK320193.json",
             "CIK0000320193.txt",

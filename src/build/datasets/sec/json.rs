@@ -1,12 +1,13 @@
-//! Reads the JSON of the SEC's archives: texts that know their place in the member, and objects whose unknown keys are told of and stop
-//! nothing. A key that occurs twice is an error.
+//! Reads the JSON of the SEC's archives: texts that know their place in the member, and objects
+//! whose unknown keys are told of and stop nothing. A key that occurs twice is an error.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// A JSON string of a member, borrowed from the member's bytes unless it has escapes. A null reads as a blank text.
+/// A JSON string of a member, borrowed from the member's bytes unless it has escapes. A null reads
+/// as a blank text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Text<'m>(Cow<'m, str>);
 
@@ -21,10 +22,15 @@ impl Text<'_> {
         Some(self.0.trim()).filter(|text| !text.is_empty())
     }
 
-    /// Offset and length of the JSON string, quotation marks included, in the member it was read from; none when it has escapes.
+    /// Offset and length of the JSON string, quotation marks included, in the member it was read
+    /// from; none when it has escapes.
     pub(super) fn place_in(&self, member: &str) -> Option<(u64, u64)> {
-        let Cow::Borrowed(text) = &self.0 else { return None };
-        let offset = (text.as_ptr() as usize).checked_sub(member.as_ptr() as usize)?.checked_sub(1)?;
+        let Cow::Borrowed(text) = &self.0 else {
+            return None;
+        };
+        let offset = (text.as_ptr() as usize)
+            .checked_sub(member.as_ptr() as usize)?
+            .checked_sub(1)?;
         (offset + text.len() + 2 <= member.len()).then_some((offset as u64, text.len() as u64 + 2))
     }
 }
@@ -57,8 +63,9 @@ impl<'de: 'm, 'm> Deserialize<'de> for Text<'m> {
     }
 }
 
-/// Declares an object of a member: a field per key, none where the key is missing or null; the keys that are known and not used; and
-/// the rest by name, so that a key the SEC adds is told of and stops nothing. A key that occurs twice is an error.
+/// Declares an object of a member: a field per key, none where the key is missing or null; the keys
+/// that are known and not used; and the rest by name, so that a key the SEC adds is told of and
+/// stops nothing. A key that occurs twice is an error.
 macro_rules! json_object {
     ($(#[$meta:meta])* $name:ident<$m:lifetime> { $($key:literal => $field:ident: $type:ty,)* } unused: [$($unused:literal),* $(,)?]) => {
         $(#[$meta])*
@@ -125,14 +132,24 @@ mod tests {
 
     #[test]
     fn a_key_is_read_known_or_told_of() {
-        let pair: Pair<'_> = serde_json::from_str(r#"{"first":"a\u0020b","second":{"x":[]},"third":1,"numbers":[1,null]}"#).unwrap();
-        assert_eq!((pair.first.unwrap().as_str(), pair.numbers, pair.unknown), ("a b", Some(vec![Some(1), None]), vec!["third".to_owned()]));
+        let pair: Pair<'_> = serde_json::from_str(
+            r#"{"first":"a\u0020b","second":{"x":[]},"third":1,"numbers":[1,null]}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            (pair.first.unwrap().as_str(), pair.numbers, pair.unknown),
+            ("a b", Some(vec![Some(1), None]), vec!["third".to_owned()])
+        );
         let pair: Pair<'_> = serde_json::from_str(r#"{"first":null}"#).unwrap();
         assert!(pair.first.is_none() && pair.numbers.is_none());
-        for (wrong, reason) in
-            [(r#"{"first":"","first":""}"#, "duplicate field `first`"), (r#"{"numbers":["1"]}"#, "numbers: invalid type"), ("[]", "an object")]
-        {
-            let error = serde_json::from_str::<Pair<'_>>(wrong).unwrap_err().to_string();
+        for (wrong, reason) in [
+            (r#"{"first":"","first":""}"#, "duplicate field `first`"),
+            (r#"{"numbers":["1"]}"#, "numbers: invalid type"),
+            ("[]", "an object"),
+        ] {
+            let error = serde_json::from_str::<Pair<'_>>(wrong)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -24,7 +24,13 @@ pub mod fuzzing {
     ///
     /// # Errors
     /// `Config`, when a wanted concept is none.
-    pub fn company_facts(member: &[u8], wanted: &[&str]) -> Result<(Option<CompanyFacts>, Result<CompanyFacts>)> {
-        Ok(company_facts::by_both(member, &WantedConcepts::new(wanted.iter().copied())?))
+    pub fn company_facts(
+        member: &[u8],
+        wanted: &[&str],
+    ) -> Result<(Option<CompanyFacts>, Result<CompanyFacts>)> {
+        Ok(company_facts::by_both(
+            member,
+            &WantedConcepts::new(wanted.iter().copied())?,
+        ))
     }
 }

@@ -1,6 +1,8 @@
-//! Turns the archives of the us-gaap, dei and srt taxonomies into one row per concept of each version: what the schema declares, the
-//! labels and documentation, and the totals it counts towards. Source: "XBRL 2.1" and "XBRL Dimensions 1.0"; the layout of the archives
-//! is that of FASB and the SEC. Reads no presentation, definition or reference linkbase, and no extension of a registrant.
+//! Turns the archives of the us-gaap, dei and srt taxonomies into one row per concept of each
+//! version: what the schema declares, the labels and documentation, and the totals it counts
+//! towards. Source: "XBRL 2.1" and "XBRL Dimensions 1.0"; the layout of the archives is that of
+//! FASB and the SEC. Reads no presentation, definition or reference linkbase, and no extension of a
+//! registrant.
 
 mod document;
 
@@ -64,7 +66,12 @@ impl Part {
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 1,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
@@ -72,11 +79,23 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
         for variable in ["taxonomy", "year"] {
             if !source.variables.contains_key(variable) {
                 let message = format!("source `{}` has no variable `{variable}`", source.source_id);
-                return Err(Fault { table: "source".to_owned(), number: Some(number), key: String::new(), message });
+                return Err(Fault {
+                    table: "source".to_owned(),
+                    number: Some(number),
+                    key: String::new(),
+                    message,
+                });
             }
         }
-        if let Some(taxonomy) = source.variables["taxonomy"].values().iter().find(|taxonomy| !settings.parts.contains_key(*taxonomy)) {
-            return Err(Fault::of_settings("parts", format!("has no line for `{taxonomy}`")));
+        if let Some(taxonomy) = source.variables["taxonomy"]
+            .values()
+            .iter()
+            .find(|taxonomy| !settings.parts.contains_key(*taxonomy))
+        {
+            return Err(Fault::of_settings(
+                "parts",
+                format!("has no line for `{taxonomy}`"),
+            ));
         }
     }
     Ok(())
@@ -86,17 +105,29 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut archives = Vec::new();
     for source in &context.declaration.sources {
-        for archive in context.archives(&source.source_id)?.into_iter().filter(|archive| context.is_wanted(&archive.snapshot)) {
+        for archive in context
+            .archives(&source.source_id)?
+            .into_iter()
+            .filter(|archive| context.is_wanted(&archive.snapshot))
+        {
             archives.push(Archive::new(context, &settings, archive)?);
         }
     }
-    let read: Vec<(DataFrame, Vec<Issue>)> = archives.par_iter().map(|archive| archive.read(context, &settings)).collect::<Result<_>>()?;
+    let read: Vec<(DataFrame, Vec<Issue>)> = archives
+        .par_iter()
+        .map(|archive| archive.read(context, &settings))
+        .collect::<Result<_>>()?;
     let (mut concepts, mut issues) = (frame(&[])?, Vec::new());
     for (of_archive, found) in read {
         concepts.vstack_mut_owned(of_archive)?;
         issues.extend(found);
     }
-    Ok(vec![Table { dataset_id: CONCEPT.to_owned(), partition: BTreeMap::new(), frame: concepts, issues }])
+    Ok(vec![Table {
+        dataset_id: CONCEPT.to_owned(),
+        partition: BTreeMap::new(),
+        frame: concepts,
+        issues,
+    }])
 }
 
 /// One version of a taxonomy.
@@ -123,15 +154,33 @@ impl Archive {
         let key = |name: &str| source.snapshot.keys.get(name).cloned().unwrap_or_default();
         let (taxonomy, version) = (key("taxonomy"), source.snapshot.source_version.clone());
         let year = key("year").chars().take(4).collect::<String>();
-        let year = year.parse().map_err(|_| Error::config(format!("{}: `{year}` is no year", source.snapshot.source_id)))?;
+        let year = year.parse().map_err(|_| {
+            Error::config(format!(
+                "{}: `{year}` is no year",
+                source.snapshot.source_id
+            ))
+        })?;
         let mut keys = source.snapshot.keys.clone();
         keys.insert("version".to_owned(), version.clone());
-        let wanted = settings.members.iter().map(|pattern| expand(pattern, &keys)).collect::<Result<Vec<String>>>()?;
-        let is_wanted = |member: &Member| wanted.iter().any(|pattern| is_file(pattern, &member.name));
+        let wanted = settings
+            .members
+            .iter()
+            .map(|pattern| expand(pattern, &keys))
+            .collect::<Result<Vec<String>>>()?;
+        let is_wanted =
+            |member: &Member| wanted.iter().any(|pattern| is_file(pattern, &member.name));
         // Numbered before several threads read, so that the same archives give the same numbers.
         let members = source.members().iter().filter(|member| is_wanted(member));
-        let members = members.map(|member| (member.clone(), context.member_number(member))).collect();
-        Ok(Self { source, taxonomy, version, year, members })
+        let members = members
+            .map(|member| (member.clone(), context.member_number(member)))
+            .collect();
+        Ok(Self {
+            source,
+            taxonomy,
+            version,
+            year,
+            members,
+        })
     }
 
     /// Name of the taxonomy and version in record ids.
@@ -146,7 +195,12 @@ impl Archive {
         let mut content = Vec::new();
         for (member, number) in &self.members {
             self.source.read(member, &mut content)?;
-            let place = || format!("{} ({}) member {}", self.source.snapshot.source_id, self.source.snapshot.url, member.name);
+            let place = || {
+                format!(
+                    "{} ({}) member {}",
+                    self.source.snapshot.source_id, self.source.snapshot.url, member.name
+                )
+            };
             let document = document::read(&content).context(place)?;
             let pointer = |(offset, length): Range| [self.source.number, *number, offset, length];
             for element in document.elements {
@@ -155,13 +209,30 @@ impl Archive {
                 match concept_id(&self.taxonomy, &element) {
                     Ok(None) => {}
                     Ok(Some(id)) => {
-                        if concepts.entry(id.clone()).or_default().element.replace((element, pointer)).is_some() {
-                            return Err(Error::format(format!("element `{id}` is declared twice")).context(place()));
+                        if concepts
+                            .entry(id.clone())
+                            .or_default()
+                            .element
+                            .replace((element, pointer))
+                            .is_some()
+                        {
+                            return Err(Error::format(format!("element `{id}` is declared twice"))
+                                .context(place()));
                         }
                     }
                     Err((code, detail)) => {
-                        let name = element.name.as_deref().or(element.id.as_deref()).unwrap_or("?");
-                        let mut issue = finding(code, Severity::Quarantine, CONCEPT, &format!("{}:{name}", self.record_id()), detail);
+                        let name = element
+                            .name
+                            .as_deref()
+                            .or(element.id.as_deref())
+                            .unwrap_or("?");
+                        let mut issue = finding(
+                            code,
+                            Severity::Quarantine,
+                            CONCEPT,
+                            &format!("{}:{name}", self.record_id()),
+                            detail,
+                        );
                         issue.pointer = context.resolve(&pointer).pop();
                         issues.push(issue);
                     }
@@ -169,11 +240,19 @@ impl Archive {
             }
             for label in document.labels {
                 let pointer = pointer(label.range);
-                concepts.entry(label.element_id.clone()).or_default().labels.push((label, pointer));
+                concepts
+                    .entry(label.element_id.clone())
+                    .or_default()
+                    .labels
+                    .push((label, pointer));
             }
             for summation in document.summations {
                 let pointer = pointer(summation.range);
-                concepts.entry(summation.child_id.clone()).or_default().summations.push((summation, pointer));
+                concepts
+                    .entry(summation.child_id.clone())
+                    .or_default()
+                    .summations
+                    .push((summation, pointer));
             }
         }
         let absent = self.absent_parts(settings, &concepts, &mut issues);
@@ -182,75 +261,179 @@ impl Archive {
     }
 
     /// The parts that the archive does not have: what they would say is null.
-    fn absent_parts(&self, settings: &Settings, concepts: &BTreeMap<String, ConceptFields>, issues: &mut Vec<Issue>) -> Vec<Part> {
+    fn absent_parts(
+        &self,
+        settings: &Settings,
+        concepts: &BTreeMap<String, ConceptFields>,
+        issues: &mut Vec<Issue>,
+    ) -> Vec<Part> {
         let has = |part: Part| {
             concepts.values().any(|said| match part {
                 Part::Schema => said.element.is_some(),
-                Part::Labels => said.labels.iter().any(|(label, _)| label.role == STANDARD_LABEL),
-                Part::Documentation => said.labels.iter().any(|(label, _)| label.role == DOCUMENTATION),
+                Part::Labels => said
+                    .labels
+                    .iter()
+                    .any(|(label, _)| label.role == STANDARD_LABEL),
+                Part::Documentation => said
+                    .labels
+                    .iter()
+                    .any(|(label, _)| label.role == DOCUMENTATION),
                 Part::Calculation => !said.summations.is_empty(),
             })
         };
-        let absent: Vec<Part> = [Part::Schema, Part::Labels, Part::Documentation, Part::Calculation].into_iter().filter(|part| !has(*part)).collect();
-        let expected = settings.parts.get(&self.taxonomy).map(Vec::as_slice).unwrap_or_default();
-        let missing: Vec<&str> = absent.iter().filter(|part| expected.contains(part)).map(|part| part.word()).collect();
+        let absent: Vec<Part> = [
+            Part::Schema,
+            Part::Labels,
+            Part::Documentation,
+            Part::Calculation,
+        ]
+        .into_iter()
+        .filter(|part| !has(*part))
+        .collect();
+        let expected = settings
+            .parts
+            .get(&self.taxonomy)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let missing: Vec<&str> = absent
+            .iter()
+            .filter(|part| expected.contains(part))
+            .map(|part| part.word())
+            .collect();
         if !missing.is_empty() {
-            let detail = format!("{} has no {}: columns made from it are null", self.source.snapshot.url, missing.join(", no "));
-            issues.push(finding("absent_part", Severity::Warning, CONCEPT, &self.record_id(), detail));
+            let detail = format!(
+                "{} has no {}: columns made from it are null",
+                self.source.snapshot.url,
+                missing.join(", no ")
+            );
+            issues.push(finding(
+                "absent_part",
+                Severity::Warning,
+                CONCEPT,
+                &self.record_id(),
+                detail,
+            ));
         }
         absent
     }
 
-    fn rows(&self, namespace: Option<&str>, absent: &[Part], concepts: BTreeMap<String, ConceptFields>, issues: &mut Vec<Issue>) -> Vec<Row> {
+    fn rows(
+        &self,
+        namespace: Option<&str>,
+        absent: &[Part],
+        concepts: BTreeMap<String, ConceptFields>,
+        issues: &mut Vec<Issue>,
+    ) -> Vec<Row> {
         let prefix = format!("{}_", self.taxonomy);
-        let dates_elements = concepts.values().filter_map(|said| said.element.as_ref()).any(|(element, _)| element.deprecated_date.is_some());
+        let dates_elements = concepts
+            .values()
+            .filter_map(|said| said.element.as_ref())
+            .any(|(element, _)| element.deprecated_date.is_some());
         let has_text = !absent.contains(&Part::Labels) && !absent.contains(&Part::Documentation);
-        let version = Version { archive: self, namespace, absent, knows_deprecation: dates_elements || has_text };
+        let version = Version {
+            archive: self,
+            namespace,
+            absent,
+            knows_deprecation: dates_elements || has_text,
+        };
         let mut undeclared = Vec::new();
         let mut rows = Vec::with_capacity(concepts.len());
         for (id, said) in concepts {
             match id.strip_prefix(&prefix) {
                 // Without a schema, linkbases are all there is to say which concepts there are.
-                Some(name) if said.element.is_some() || absent.contains(&Part::Schema) => rows.push(Row::new(&version, name, said, issues)),
+                Some(name) if said.element.is_some() || absent.contains(&Part::Schema) => {
+                    rows.push(Row::new(&version, name, said, issues))
+                }
                 _ => undeclared.push(id),
             }
         }
         if !undeclared.is_empty() {
-            let shown = undeclared.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let detail = format!("{} elements with labels or totals in {} are not declared there: {shown}", undeclared.len(), self.source.snapshot.url);
-            issues.push(finding("undeclared_concept", Severity::Warning, CONCEPT, &self.record_id(), detail));
+            let shown = undeclared
+                .iter()
+                .take(5)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ");
+            let detail = format!(
+                "{} elements with labels or totals in {} are not declared there: {shown}",
+                undeclared.len(),
+                self.source.snapshot.url
+            );
+            issues.push(finding(
+                "undeclared_concept",
+                Severity::Warning,
+                CONCEPT,
+                &self.record_id(),
+                detail,
+            ));
         }
         rows
     }
 }
 
 /// The element's id when it declares a concept; none when it is something else.
-fn concept_id(taxonomy: &str, element: &Element) -> std::result::Result<Option<String>, (&'static str, String)> {
-    let Some(group) = &element.substitution_group else { return Ok(None) };
+fn concept_id(
+    taxonomy: &str,
+    element: &Element,
+) -> std::result::Result<Option<String>, (&'static str, String)> {
+    let Some(group) = &element.substitution_group else {
+        return Ok(None);
+    };
     match local_name(group) {
         ITEM | AXIS | TABLE => {}
         PART_OF_REFERENCE => return Ok(None),
-        _ => return Err(("unknown_category", format!("substitution group `{group}`: what such a concept is has to be decided"))),
+        _ => {
+            return Err((
+                "unknown_category",
+                format!("substitution group `{group}`: what such a concept is has to be decided"),
+            ));
+        }
     }
-    let required = [("id", &element.id), ("name", &element.name), ("type", &element.data_type), ("periodType", &element.period_type)];
+    let required = [
+        ("id", &element.id),
+        ("name", &element.name),
+        ("type", &element.data_type),
+        ("periodType", &element.period_type),
+    ];
     if let Some((name, _)) = required.iter().find(|(_, value)| value.is_none()) {
-        return Err(("missing_value", format!("the element has no attribute `{name}`")));
+        return Err((
+            "missing_value",
+            format!("the element has no attribute `{name}`"),
+        ));
     }
     let categories: [(&str, &Option<String>, &[&str]); 4] = [
         ("periodType", &element.period_type, &["instant", "duration"]),
         ("balance", &element.balance, &["debit", "credit"]),
-        ("abstract", &element.is_abstract, &["true", "false", "1", "0"]),
-        ("nillable", &element.is_nillable, &["true", "false", "1", "0"]),
+        (
+            "abstract",
+            &element.is_abstract,
+            &["true", "false", "1", "0"],
+        ),
+        (
+            "nillable",
+            &element.is_nillable,
+            &["true", "false", "1", "0"],
+        ),
     ];
     for (name, value, known) in categories {
         if let Some(value) = value.as_deref().filter(|value| !known.contains(value)) {
-            return Err(("bad_value", format!("{name} is `{value}`, not one of {}", known.join(", "))));
+            return Err((
+                "bad_value",
+                format!("{name} is `{value}`, not one of {}", known.join(", ")),
+            ));
         }
     }
-    let (id, name) = (element.id.clone().unwrap_or_default(), element.name.as_deref().unwrap_or_default());
+    let (id, name) = (
+        element.id.clone().unwrap_or_default(),
+        element.name.as_deref().unwrap_or_default(),
+    );
     if id != format!("{taxonomy}_{name}") {
-        // Linkbases name elements by id: one that does not follow the name could not be told from a foreign one.
-        return Err(("bad_value", format!("id is `{id}`, not `{taxonomy}_{name}`")));
+        // Linkbases name elements by id: one that does not follow the name could not be told from a
+        // foreign one.
+        return Err((
+            "bad_value",
+            format!("id is `{id}`, not `{taxonomy}_{name}`"),
+        ));
     }
     Ok(Some(id))
 }
@@ -287,7 +470,12 @@ struct Row {
 }
 
 impl Row {
-    fn new(version: &Version<'_>, name: &str, mut said: ConceptFields, issues: &mut Vec<Issue>) -> Self {
+    fn new(
+        version: &Version<'_>,
+        name: &str,
+        mut said: ConceptFields,
+        issues: &mut Vec<Issue>,
+    ) -> Self {
         let archive = version.archive;
         let mut row = Self {
             record_id: format!("{}:{name}", archive.record_id()),
@@ -307,8 +495,16 @@ impl Row {
         }
         row.take_labels(said.labels, issues);
         row.take_summations(said.summations);
-        let by_text = || [&row.label, &row.documentation].into_iter().flatten().find_map(|text| deprecation_date(text));
-        row.deprecated_date = row.deprecated_date.take().or_else(|| by_text().map(str::to_owned));
+        let by_text = || {
+            [&row.label, &row.documentation]
+                .into_iter()
+                .flatten()
+                .find_map(|text| deprecation_date(text))
+        };
+        row.deprecated_date = row
+            .deprecated_date
+            .take()
+            .or_else(|| by_text().map(str::to_owned));
         let is_deprecated = row.deprecated_date.is_some() || row.deprecated_note.is_some();
         row.is_deprecated = (is_deprecated || version.knows_deprecation).then_some(is_deprecated);
         row
@@ -316,31 +512,56 @@ impl Row {
 
     /// Takes the English labels; of several in one role the first, and the record says so.
     fn take_labels(&mut self, mut labels: Vec<(Label, [u64; 4])>, issues: &mut Vec<Issue>) {
-        labels.retain(|(label, _)| label.language.is_empty() || label.language.to_ascii_lowercase().starts_with("en"));
-        labels.sort_by(|(a, at), (b, bt)| (role_order(&a.role), &a.role, at).cmp(&(role_order(&b.role), &b.role, bt)));
+        labels.retain(|(label, _)| {
+            label.language.is_empty() || label.language.to_ascii_lowercase().starts_with("en")
+        });
+        labels.sort_by(|(a, at), (b, bt)| {
+            (role_order(&a.role), &a.role, at).cmp(&(role_order(&b.role), &b.role, bt))
+        });
         for (first, second) in labels.iter().zip(labels.iter().skip(1)) {
             if first.0.role == second.0.role && first.0.text != second.0.text {
-                let detail = format!("two texts in the role `{}`; the first is published", first.0.role);
-                issues.push(finding("ambiguous_label", Severity::Warning, CONCEPT, &self.record_id, detail));
+                let detail = format!(
+                    "two texts in the role `{}`; the first is published",
+                    first.0.role
+                );
+                issues.push(finding(
+                    "ambiguous_label",
+                    Severity::Warning,
+                    CONCEPT,
+                    &self.record_id,
+                    detail,
+                ));
             }
         }
         labels.dedup_by(|(second, _), (first, _)| first.role == second.role);
-        for (label, pointer) in labels.into_iter().filter(|(label, _)| !label.text.is_empty()) {
+        for (label, pointer) in labels
+            .into_iter()
+            .filter(|(label, _)| !label.text.is_empty())
+        {
             self.pointers.extend(pointer);
             match label.role.as_str() {
                 STANDARD_LABEL => self.label = Some(label.text),
                 DOCUMENTATION => self.documentation = Some(label.text),
                 DEPRECATED => self.deprecated_note = Some(label.text),
                 DEPRECATED_DATE => self.deprecated_date = Some(label.text),
-                role => self.other_labels.push(format!("{}: {}", last_segment(role), label.text)),
+                role => self
+                    .other_labels
+                    .push(format!("{}: {}", last_segment(role), label.text)),
             }
         }
     }
 
     fn take_summations(&mut self, mut summations: Vec<(Summation, [u64; 4])>) {
-        summations.sort_by(|(a, at), (b, bt)| (&a.role, &a.parent_id, at).cmp(&(&b.role, &b.parent_id, bt)));
+        summations.sort_by(|(a, at), (b, bt)| {
+            (&a.role, &a.parent_id, at).cmp(&(&b.role, &b.parent_id, bt))
+        });
         for (summation, pointer) in summations {
-            let parent = format!("{}|{}|{}", summation.parent_id.replacen('_', ":", 1), weight(&summation.weight), summation.role);
+            let parent = format!(
+                "{}|{}|{}",
+                summation.parent_id.replacen('_', ":", 1),
+                weight(&summation.weight),
+                summation.role
+            );
             // Several files may say the same.
             if self.calculation_parents.last() != Some(&parent) {
                 self.calculation_parents.push(parent);
@@ -350,12 +571,16 @@ impl Row {
     }
 
     fn attribute(&self, of: impl Fn(&Element) -> &Option<String>) -> Option<&str> {
-        self.element.as_ref().and_then(|element| of(element).as_deref())
+        self.element
+            .as_ref()
+            .and_then(|element| of(element).as_deref())
     }
 
     /// A boolean attribute, false where it is not written; none without a schema.
     fn is(&self, of: impl Fn(&Element) -> &Option<String>) -> Option<bool> {
-        self.element.as_ref().map(|element| matches!(of(element).as_deref(), Some("true" | "1")))
+        self.element
+            .as_ref()
+            .map(|element| matches!(of(element).as_deref(), Some("true" | "1")))
     }
 }
 
@@ -389,15 +614,28 @@ fn last_segment(uri: &str) -> &str {
 
 /// A weight without the zeros behind its point: `1.0` is `1`.
 fn weight(text: &str) -> &str {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
 }
 
-/// The date in `… (Deprecated 2011-01-31)`, the form in which labels and documentation end since 2012; some give the year only.
+/// The date in `… (Deprecated 2011-01-31)`, the form in which labels and documentation end since
+/// 2012; some give the year only.
 fn deprecation_date(text: &str) -> Option<&str> {
     let (_, note) = text.trim_end().strip_suffix(')')?.rsplit_once('(')?;
-    let date = note.strip_prefix("Deprecated ").or_else(|| note.strip_prefix("deprecated "))?;
-    let is_date =
-        matches!(date.len(), 4 | 10) && date.bytes().enumerate().all(|(place, byte)| if matches!(place, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
+    let date = note
+        .strip_prefix("Deprecated ")
+        .or_else(|| note.strip_prefix("deprecated "))?;
+    let is_date = matches!(date.len(), 4 | 10)
+        && date.bytes().enumerate().all(|(place, byte)| {
+            if matches!(place, 4 | 7) {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        });
     is_date.then_some(date)
 }
 
@@ -406,27 +644,52 @@ fn is_file(pattern: &str, member: &str) -> bool {
     let name = last_segment(member);
     match pattern.split_once('*') {
         None => name == pattern,
-        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
     }
 }
 
 fn frame(rows: &[Row]) -> Result<DataFrame> {
-    let required = |name: &str, of: &dyn Fn(&Row) -> &str| StringChunked::from_iter_values(name.into(), rows.iter().map(of)).into_column();
-    let text = |name: &str, of: &dyn Fn(&Row) -> Option<&str>| StringChunked::from_iter(rows.iter().map(of)).with_name(name.into()).into_column();
-    let flag = |name: &str, of: &dyn Fn(&Row) -> Option<bool>| rows.iter().map(of).collect::<BooleanChunked>().with_name(name.into()).into_column();
-    let list = |name: &str, of: &dyn Fn(&Row) -> String| StringChunked::from_iter_values(name.into(), rows.iter().map(of)).into_column();
+    let required = |name: &str, of: &dyn Fn(&Row) -> &str| {
+        StringChunked::from_iter_values(name.into(), rows.iter().map(of)).into_column()
+    };
+    let text = |name: &str, of: &dyn Fn(&Row) -> Option<&str>| {
+        StringChunked::from_iter(rows.iter().map(of))
+            .with_name(name.into())
+            .into_column()
+    };
+    let flag = |name: &str, of: &dyn Fn(&Row) -> Option<bool>| {
+        rows.iter()
+            .map(of)
+            .collect::<BooleanChunked>()
+            .with_name(name.into())
+            .into_column()
+    };
+    let list = |name: &str, of: &dyn Fn(&Row) -> String| {
+        StringChunked::from_iter_values(name.into(), rows.iter().map(of)).into_column()
+    };
     let columns = vec![
         required("record_id", &|row| &row.record_id),
         required("taxonomy", &|row| &row.taxonomy),
         required("version", &|row| &row.version),
-        Column::new("taxonomy_year".into(), rows.iter().map(|row| row.year).collect::<Vec<i32>>()),
+        Column::new(
+            "taxonomy_year".into(),
+            rows.iter().map(|row| row.year).collect::<Vec<i32>>(),
+        ),
         required("concept", &|row| &row.concept),
         text("namespace", &|row| row.namespace.as_deref()),
         text("kind", &|row| row.kind),
-        text("data_type", &|row| row.attribute(|element| &element.data_type)),
-        text("period_type", &|row| row.attribute(|element| &element.period_type)),
+        text("data_type", &|row| {
+            row.attribute(|element| &element.data_type)
+        }),
+        text("period_type", &|row| {
+            row.attribute(|element| &element.period_type)
+        }),
         text("balance", &|row| row.attribute(|element| &element.balance)),
-        text("substitution_group", &|row| row.attribute(|element| &element.substitution_group)),
+        text("substitution_group", &|row| {
+            row.attribute(|element| &element.substitution_group)
+        }),
         flag("is_abstract", &|row| row.is(|element| &element.is_abstract)),
         flag("is_nillable", &|row| row.is(|element| &element.is_nillable)),
         text("label", &|row| row.label.as_deref()),
@@ -435,7 +698,9 @@ fn frame(rows: &[Row]) -> Result<DataFrame> {
         flag("is_deprecated", &|row| row.is_deprecated),
         text("deprecated_date", &|row| row.deprecated_date.as_deref()),
         text("deprecated_note", &|row| row.deprecated_note.as_deref()),
-        list("calculation_parents", &|row| row.calculation_parents.join(LIST_SEPARATOR)),
+        list("calculation_parents", &|row| {
+            row.calculation_parents.join(LIST_SEPARATOR)
+        }),
         list("absent_parts", &|row| row.absent_parts.join(LIST_SEPARATOR)),
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())).with_name(POINTERS.into()),
     ];
@@ -463,29 +728,70 @@ mod tests {
     #[test]
     fn an_element_is_a_concept_something_else_or_quarantined() {
         let set = |value: &str| Some(value.to_owned());
-        let verdict = |change: fn(&mut Element)| concept_id("dei", &element(change)).map_err(|(code, _)| code);
+        let verdict = |change: fn(&mut Element)| {
+            concept_id("dei", &element(change)).map_err(|(code, _)| code)
+        };
         assert_eq!(verdict(|_| {}), Ok(set("dei_Name")));
-        assert_eq!(verdict(|element| element.substitution_group = None), Ok(None));
-        assert_eq!(verdict(|element| element.substitution_group = Some("link:part".to_owned())), Ok(None));
-        assert_eq!(verdict(|element| element.substitution_group = Some("xbrli:tuple".to_owned())), Err("unknown_category"));
-        assert_eq!(verdict(|element| element.period_type = None), Err("missing_value"));
-        assert_eq!(verdict(|element| element.period_type = Some("forever".to_owned())), Err("bad_value"));
-        assert_eq!(verdict(|element| element.balance = Some("left".to_owned())), Err("bad_value"));
-        assert_eq!(verdict(|element| element.is_abstract = Some("yes".to_owned())), Err("bad_value"));
-        assert_eq!(verdict(|element| element.id = Some("srt_Name".to_owned())), Err("bad_value"));
+        assert_eq!(
+            verdict(|element| element.substitution_group = None),
+            Ok(None)
+        );
+        assert_eq!(
+            verdict(|element| element.substitution_group = Some("link:part".to_owned())),
+            Ok(None)
+        );
+        assert_eq!(
+            verdict(|element| element.substitution_group = Some("xbrli:tuple".to_owned())),
+            Err("unknown_category")
+        );
+        assert_eq!(
+            verdict(|element| element.period_type = None),
+            Err("missing_value")
+        );
+        assert_eq!(
+            verdict(|element| element.period_type = Some("forever".to_owned())),
+            Err("bad_value")
+        );
+        assert_eq!(
+            verdict(|element| element.balance = Some("left".to_owned())),
+            Err("bad_value")
+        );
+        assert_eq!(
+            verdict(|element| element.is_abstract = Some("yes".to_owned())),
+            Err("bad_value")
+        );
+        assert_eq!(
+            verdict(|element| element.id = Some("srt_Name".to_owned())),
+            Err("bad_value")
+        );
     }
 
     #[test]
     fn deprecation_is_read_from_the_end_of_a_text() {
-        assert_eq!(deprecation_date("Sales (Deprecated 2018-01-31)"), Some("2018-01-31"));
-        assert_eq!(deprecation_date("Sales (net) (deprecated 2018) "), Some("2018"));
-        for text in ["Sales", "(Deprecated 2018-01-31) Sales", "Sales (Deprecated soon)", "Sales (Deprecated 2018/01/31)", "Sales Deprecated 2018)"] {
+        assert_eq!(
+            deprecation_date("Sales (Deprecated 2018-01-31)"),
+            Some("2018-01-31")
+        );
+        assert_eq!(
+            deprecation_date("Sales (net) (deprecated 2018) "),
+            Some("2018")
+        );
+        for text in [
+            "Sales",
+            "(Deprecated 2018-01-31) Sales",
+            "Sales (Deprecated soon)",
+            "Sales (Deprecated 2018/01/31)",
+            "Sales Deprecated 2018)",
+        ] {
             assert_eq!(deprecation_date(text), None, "{text}");
         }
     }
 
     #[test]
     fn weights_lose_only_zeros_that_say_nothing() {
-        assert_eq!(["1.0", "-1.0", "1", "10", "0.50", "1."].map(weight), ["1", "-1", "1", "10", "0.5", "1"]);
+        assert_eq!(
+            ["1.0", "-1.0", "1", "10", "0.50", "1."].map(weight),
+            ["1", "-1", "1", "10", "0.5", "1"]
+        );
     }
 }

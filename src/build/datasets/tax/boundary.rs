@@ -53,14 +53,22 @@ pub(super) struct Street {
 impl Street {
     /// Reads the parts of a street's name, given one by one or all in one.
     pub(super) fn of(parts: &[Option<&str>]) -> Self {
-        let line = parts.iter().flatten().copied().collect::<Vec<_>>().join(" ");
+        let line = parts
+            .iter()
+            .flatten()
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" ");
         if line.is_empty() {
             return Self::default();
         }
         let address = parse_street(&format!("1 {line}"));
         let some = |text: String| (!text.is_empty()).then_some(text);
         if address.kind != AddressKind::Street || !address.unit.is_empty() {
-            return Self { name: Some(line.to_uppercase()), ..Self::default() };
+            return Self {
+                name: Some(line.to_uppercase()),
+                ..Self::default()
+            };
         }
         Self {
             predirectional: some(address.predirectional),
@@ -82,10 +90,15 @@ pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
 }
 
 impl Boundary {
-    /// Joins what tells the record from others so that it can stand in an address; fields that are empty at the end are left out.
+    /// Joins what tells the record from others so that it can stand in an address; fields that are
+    /// empty at the end are left out.
     fn boundary_key(&self) -> String {
         let special = self.special("+");
-        let codes = [self.county_code.as_deref().unwrap_or_default(), self.place_code.as_deref().unwrap_or_default(), &special];
+        let codes = [
+            self.county_code.as_deref().unwrap_or_default(),
+            self.place_code.as_deref().unwrap_or_default(),
+            &special,
+        ];
         let mut joined = String::new();
         for field in self.key.iter().map(String::as_str).chain(codes) {
             joined.extend(field.chars().map(plain));
@@ -97,19 +110,33 @@ impl Boundary {
 
     /// The special districts with their types, joined.
     fn special(&self, separator: &str) -> String {
-        self.special_codes.iter().map(|(kind, code)| format!("{kind}={code}")).collect::<Vec<_>>().join(separator)
+        self.special_codes
+            .iter()
+            .map(|(kind, code)| format!("{kind}={code}"))
+            .collect::<Vec<_>>()
+            .join(separator)
     }
 }
 
 fn plain(character: char) -> char {
-    if character.is_alphanumeric() || matches!(character, '-' | '.' | '=' | '+' | '_' | ',') { character } else { '_' }
+    if character.is_alphanumeric() || matches!(character, '-' | '.' | '=' | '+' | '_' | ',') {
+        character
+    } else {
+        '_'
+    }
 }
 
 pub(super) fn frame(rows: &[Boundary], bucket: &str) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&Boundary) -> Option<&str>| text_column(name, rows.iter().map(cell));
+    let texts =
+        |name: &str, cell: fn(&Boundary) -> Option<&str>| text_column(name, rows.iter().map(cell));
     let keys: Vec<String> = rows.iter().map(Boundary::boundary_key).collect();
     let columns = vec![
-        text_column("record_id", rows.iter().zip(&keys).map(|(row, key)| Some(format!("{BOUNDARY}:{}:{key}", row.state)))),
+        text_column(
+            "record_id",
+            rows.iter()
+                .zip(&keys)
+                .map(|(row, key)| Some(format!("{BOUNDARY}:{}:{key}", row.state))),
+        ),
         texts("state", |row| Some(row.state.as_str())),
         text_column("bucket", rows.iter().map(|_| Some(bucket))),
         texts("source_id", |row| Some(row.source_id.as_str())),
@@ -127,17 +154,25 @@ pub(super) fn frame(rows: &[Boundary], bucket: &str) -> Result<DataFrame> {
         texts("predirectional", |row| row.street.predirectional.as_deref()),
         texts("street", |row| row.street.name.as_deref()),
         texts("street_suffix", |row| row.street.suffix.as_deref()),
-        texts("postdirectional", |row| row.street.postdirectional.as_deref()),
+        texts("postdirectional", |row| {
+            row.street.postdirectional.as_deref()
+        }),
         texts("secondary_kind", |row| row.secondary_kind.as_deref()),
         texts("secondary_low", |row| row.secondary_low.as_deref()),
         texts("secondary_high", |row| row.secondary_high.as_deref()),
         texts("secondary_parity", |row| row.secondary_parity),
         texts("city", |row| row.city.as_deref()),
         texts("county_fips", |row| row.county_fips.as_deref()),
-        Column::new("has_state_tax".into(), rows.iter().map(|row| row.has_state_tax).collect::<Vec<_>>()),
+        Column::new(
+            "has_state_tax".into(),
+            rows.iter().map(|row| row.has_state_tax).collect::<Vec<_>>(),
+        ),
         texts("county_code", |row| row.county_code.as_deref()),
         texts("place_code", |row| row.place_code.as_deref()),
-        text_column("special_codes", rows.iter().map(|row| Some(row.special(LIST_SEPARATOR)))),
+        text_column(
+            "special_codes",
+            rows.iter().map(|row| Some(row.special(LIST_SEPARATOR))),
+        ),
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())),
     ];
     Ok(DataFrame::new(rows.len(), columns)?)

@@ -1,6 +1,7 @@
-//! Turns the rate and boundary files of states into jurisdictions with rates, and records of where they apply. What a code is, and which
-//! codes apply at a place, is published as the state says it; rates are added up when someone asks. What of goods each state taxes is a
-//! table of rules beside them. Does not know caps or holidays.
+//! Turns the rate and boundary files of states into jurisdictions with rates, and records of where
+//! they apply. What a code is, and which codes apply at a place, is published as the state says it;
+//! rates are added up when someone asks. What of goods each state taxes is a table of rules beside
+//! them. Does not know caps or holidays.
 
 mod boundary;
 pub(super) mod california;
@@ -51,27 +52,59 @@ impl StateRows {
         let mut tables = Vec::new();
         let in_state = BTreeMap::from([("state".to_owned(), usps.to_owned())]);
         if !self.rates.is_empty() || !self.rate_issues.is_empty() {
-            tables.push(Table { dataset_id: RATE.to_owned(), partition: in_state, frame: rate::frame(&self.rates)?, issues: self.rate_issues.clone() });
+            tables.push(Table {
+                dataset_id: RATE.to_owned(),
+                partition: in_state,
+                frame: rate::frame(&self.rates)?,
+                issues: self.rate_issues.clone(),
+            });
         }
         let boundaries = boundary::frame(&self.boundaries, context.bucket())?;
-        tables.extend(boundary_table(usps, context, boundaries, self.boundary_issues.clone()));
+        tables.extend(boundary_table(
+            usps,
+            context,
+            boundaries,
+            self.boundary_issues.clone(),
+        ));
         Ok(tables)
     }
 }
 
 /// A state's table of boundaries; none without rows and findings.
-fn boundary_table(usps: &str, context: &Context<'_>, frame: DataFrame, issues: Vec<Issue>) -> Option<Table> {
-    let partition = BTreeMap::from([("state".to_owned(), usps.to_owned()), ("bucket".to_owned(), context.bucket().to_owned())]);
-    (frame.height() > 0 || !issues.is_empty()).then(|| Table { dataset_id: BOUNDARY.to_owned(), partition, frame, issues })
+fn boundary_table(
+    usps: &str,
+    context: &Context<'_>,
+    frame: DataFrame,
+    issues: Vec<Issue>,
+) -> Option<Table> {
+    let partition = BTreeMap::from([
+        ("state".to_owned(), usps.to_owned()),
+        ("bucket".to_owned(), context.bucket().to_owned()),
+    ]);
+    (frame.height() > 0 || !issues.is_empty()).then(|| Table {
+        dataset_id: BOUNDARY.to_owned(),
+        partition,
+        frame,
+        issues,
+    })
 }
 
 /// Name of a state as people write it, for its own tax.
 fn state_name(usps: &str) -> String {
     let word = |word: &str| match word {
         "OF" => "of".to_owned(),
-        _ => word.chars().take(1).chain(word.chars().skip(1).flat_map(char::to_lowercase)).collect(),
+        _ => word
+            .chars()
+            .take(1)
+            .chain(word.chars().skip(1).flat_map(char::to_lowercase))
+            .collect(),
     };
-    state::name(usps).unwrap_or(usps).split(' ').map(word).collect::<Vec<String>>().join(" ")
+    state::name(usps)
+        .unwrap_or(usps)
+        .split(' ')
+        .map(word)
+        .collect::<Vec<String>>()
+        .join(" ")
 }
 
 /// Why a record is set aside: rule and detail.
@@ -86,7 +119,12 @@ fn required<'c>(cell: Option<&'c str>, name: &str) -> std::result::Result<&'c st
 fn rate(cell: Option<&str>, name: &str) -> std::result::Result<Option<i64>, Refusal> {
     let Some(text) = cell else { return Ok(None) };
     let value = unscaled(text, RATE_SCALE).filter(|value| (0..=1_000_000).contains(value));
-    value.map(Some).ok_or_else(|| ("bad_value", format!("{name} is `{text}`, not a fraction with up to {RATE_SCALE} decimals")))
+    value.map(Some).ok_or_else(|| {
+        (
+            "bad_value",
+            format!("{name} is `{text}`, not a fraction with up to {RATE_SCALE} decimals"),
+        )
+    })
 }
 
 /// `YYYYMMDD` as an ISO date.
@@ -105,7 +143,9 @@ fn end_date(cell: Option<&str>, open: &[String]) -> std::result::Result<Option<S
     match cell {
         None => Ok(None),
         Some(text) if open.iter().any(|sentinel| sentinel == text) => Ok(None),
-        Some(text) => compact_date(text).map(Some).ok_or_else(|| ("bad_value", format!("end date is `{text}`, not YYYYMMDD"))),
+        Some(text) => compact_date(text)
+            .map(Some)
+            .ok_or_else(|| ("bad_value", format!("end date is `{text}`, not YYYYMMDD"))),
     }
 }
 
@@ -123,10 +163,21 @@ fn quarter_days(year: i32, quarter: u32) -> Option<(String, String)> {
     Some((begin.to_string(), end.to_string()))
 }
 
-fn quarantined(context: &Context<'_>, dataset_id: &str, (code, detail): Refusal, pointers: &[u64]) -> Issue {
+fn quarantined(
+    context: &Context<'_>,
+    dataset_id: &str,
+    (code, detail): Refusal,
+    pointers: &[u64],
+) -> Issue {
     let pointer = context.resolve(pointers).into_iter().next();
-    let record = pointer.as_ref().map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset)).unwrap_or_default();
-    Issue { pointer, ..finding(code, Severity::Quarantine, dataset_id, &record, detail) }
+    let record = pointer
+        .as_ref()
+        .map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset))
+        .unwrap_or_default();
+    Issue {
+        pointer,
+        ..finding(code, Severity::Quarantine, dataset_id, &record, detail)
+    }
 }
 
 #[cfg(test)]
@@ -138,13 +189,30 @@ mod tests {
         let open = ["29991231".to_owned(), "99991231".to_owned()];
         assert_eq!(end_date(Some("29991231"), &open), Ok(None));
         assert_eq!(end_date(Some("99991231"), &open), Ok(None));
-        assert_eq!(end_date(Some("20190331"), &open), Ok(Some("2019-03-31".to_owned())));
-        assert!(end_date(Some("20190332"), &open).is_err() && begin_date(Some("2019-03-31")).is_err() && begin_date(None).is_err());
+        assert_eq!(
+            end_date(Some("20190331"), &open),
+            Ok(Some("2019-03-31".to_owned()))
+        );
+        assert!(
+            end_date(Some("20190332"), &open).is_err()
+                && begin_date(Some("2019-03-31")).is_err()
+                && begin_date(None).is_err()
+        );
         assert_eq!(rate(Some("0.06875"), "rate"), Ok(Some(68_750)));
         assert_eq!(rate(None, "rate"), Ok(None));
-        assert!(rate(Some("6.875"), "rate").is_err() && rate(Some("0.0687501"), "rate").is_err() && rate(Some("-0.01"), "rate").is_err());
-        assert_eq!(quarter_days(2026, 4), Some(("2026-10-01".to_owned(), "2026-12-31".to_owned())));
-        assert_eq!(quarter_days(2026, 1), Some(("2026-01-01".to_owned(), "2026-03-31".to_owned())));
+        assert!(
+            rate(Some("6.875"), "rate").is_err()
+                && rate(Some("0.0687501"), "rate").is_err()
+                && rate(Some("-0.01"), "rate").is_err()
+        );
+        assert_eq!(
+            quarter_days(2026, 4),
+            Some(("2026-10-01".to_owned(), "2026-12-31".to_owned()))
+        );
+        assert_eq!(
+            quarter_days(2026, 1),
+            Some(("2026-01-01".to_owned(), "2026-03-31".to_owned()))
+        );
         assert_eq!(quarter_days(2026, 5), None);
     }
 }

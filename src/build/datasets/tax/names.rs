@@ -27,13 +27,28 @@ impl Names {
     pub(super) fn of_counties(context: &Context<'_>) -> Result<Self> {
         let mut names = Self::default();
         let frame = context.read_one("census.county_code")?.frame;
-        let (state, code, name) = (text(&frame, "state_fips")?, text(&frame, "county_code")?, text(&frame, "name")?);
+        let (state, code, name) = (
+            text(&frame, "state_fips")?,
+            text(&frame, "county_code")?,
+            text(&frame, "name")?,
+        );
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
-            if let (Some(state), Some(code), Some(name)) = (state.get(row), code.get(row), name.get(row)) {
+            if let (Some(state), Some(code), Some(name)) =
+                (state.get(row), code.get(row), name.get(row))
+            {
                 let (fips, pointers) = (format!("{state}{code}"), pointers.unwrap_or_default());
-                let by_name = (state.to_owned(), name.strip_suffix(" County").unwrap_or(name).to_uppercase());
-                names.county_codes.entry(by_name).or_insert_with(|| Known { text: fips.clone(), pointers: pointers.clone() });
-                names.counties.entry(fips).or_insert(Known { text: name.to_owned(), pointers });
+                let by_name = (
+                    state.to_owned(),
+                    name.strip_suffix(" County").unwrap_or(name).to_uppercase(),
+                );
+                names.county_codes.entry(by_name).or_insert_with(|| Known {
+                    text: fips.clone(),
+                    pointers: pointers.clone(),
+                });
+                names.counties.entry(fips).or_insert(Known {
+                    text: name.to_owned(),
+                    pointers,
+                });
             }
         }
         Ok(names)
@@ -47,11 +62,22 @@ impl Names {
 
     fn read_places(&mut self, context: &Context<'_>) -> Result<()> {
         let frame = context.read_one("census.place_code")?.frame;
-        let (state, code, name) = (text(&frame, "state_fips")?, text(&frame, "place_code")?, text(&frame, "name")?);
+        let (state, code, name) = (
+            text(&frame, "state_fips")?,
+            text(&frame, "place_code")?,
+            text(&frame, "name")?,
+        );
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
-            if let (Some(state), Some(code), Some(name)) = (state.get(row), code.get(row), name.get(row)) {
-                let known = Known { text: without_kind(name), pointers: pointers.unwrap_or_default() };
-                self.places.entry((state.to_owned(), code.to_owned())).or_insert(known);
+            if let (Some(state), Some(code), Some(name)) =
+                (state.get(row), code.get(row), name.get(row))
+            {
+                let known = Known {
+                    text: without_kind(name),
+                    pointers: pointers.unwrap_or_default(),
+                };
+                self.places
+                    .entry((state.to_owned(), code.to_owned()))
+                    .or_insert(known);
             }
         }
         Ok(())
@@ -63,7 +89,10 @@ impl Names {
 
     pub(super) fn county_code(&self, state_fips: &str, name: &str) -> Option<&Known> {
         let name = name.trim().to_uppercase();
-        self.county_codes.get(&(state_fips.to_owned(), name.strip_suffix(" COUNTY").unwrap_or(&name).to_owned()))
+        self.county_codes.get(&(
+            state_fips.to_owned(),
+            name.strip_suffix(" COUNTY").unwrap_or(&name).to_owned(),
+        ))
     }
 
     pub(super) fn place(&self, state_fips: &str, code: &str) -> Option<&Known> {
@@ -72,7 +101,11 @@ impl Names {
 
     /// The counties of a state, in the order of their codes.
     pub(super) fn counties_of(&self, state_fips: &str) -> Vec<(&String, &Known)> {
-        let mut counties: Vec<(&String, &Known)> = self.counties.iter().filter(|(fips, _)| fips.starts_with(state_fips)).collect();
+        let mut counties: Vec<(&String, &Known)> = self
+            .counties
+            .iter()
+            .filter(|(fips, _)| fips.starts_with(state_fips))
+            .collect();
         counties.sort_by_key(|(fips, _)| *fips);
         counties
     }
@@ -80,7 +113,11 @@ impl Names {
 
 /// `Minneapolis city` without the word that says what kind of place it is.
 fn without_kind(name: &str) -> String {
-    let is_kind = |word: &str| word.trim_start_matches('(').starts_with(|c: char| c.is_lowercase()) || word == "CDP";
+    let is_kind = |word: &str| {
+        word.trim_start_matches('(')
+            .starts_with(|c: char| c.is_lowercase())
+            || word == "CDP"
+    };
     let mut words: Vec<&str> = name.split(' ').collect();
     while words.len() > 1 && words.last().is_some_and(|word| is_kind(word)) {
         words.pop();
@@ -99,7 +136,10 @@ mod tests {
             ("St. Paul city", "St. Paul"),
             ("Carson City", "Carson City"),
             ("Abanda CDP", "Abanda"),
-            ("Nashville-Davidson metropolitan government (balance)", "Nashville-Davidson"),
+            (
+                "Nashville-Davidson metropolitan government (balance)",
+                "Nashville-Davidson",
+            ),
             ("Lake in the Hills village", "Lake in the Hills"),
             ("city", "city"),
         ] {

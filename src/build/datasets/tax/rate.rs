@@ -26,12 +26,22 @@ pub(super) struct Rate {
 }
 
 pub(super) fn frame(rows: &[Rate]) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&Rate) -> Option<String>| text_column(name, rows.iter().map(cell));
-    let rates = |name: &str, cell: fn(&Rate) -> Option<i64>| Column::new(name.into(), rows.iter().map(cell).collect::<Vec<_>>());
+    let texts =
+        |name: &str, cell: fn(&Rate) -> Option<String>| text_column(name, rows.iter().map(cell));
+    let rates = |name: &str, cell: fn(&Rate) -> Option<i64>| {
+        Column::new(name.into(), rows.iter().map(cell).collect::<Vec<_>>())
+    };
     let columns = vec![
-        texts("record_id", |row| Some(format!("{RATE}:{}:{}:{}:{}", row.state, row.type_raw, row.code, row.begin_date))),
+        texts("record_id", |row| {
+            Some(format!(
+                "{RATE}:{}:{}:{}:{}",
+                row.state, row.type_raw, row.code, row.begin_date
+            ))
+        }),
         texts("state", |row| Some(row.state.clone())),
-        texts("state_fips", |row| state::fips(&row.state).map(str::to_owned)),
+        texts("state_fips", |row| {
+            state::fips(&row.state).map(str::to_owned)
+        }),
         texts("source_id", |row| Some(row.source_id.clone())),
         texts("type", |row| Some(row.kind.to_owned())),
         texts("type_raw", |row| Some(row.type_raw.clone())),

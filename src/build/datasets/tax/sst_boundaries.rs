@@ -1,5 +1,6 @@
-//! Boundary files of the members of the Streamlined Sales Tax Agreement: one table per state, one row per range of addresses, ZIP+4 codes or
-//! ZIP codes. No row depends on another, so that a file of two million is built in parts.
+//! Boundary files of the members of the Streamlined Sales Tax Agreement: one table per state, one
+//! row per range of addresses, ZIP+4 codes or ZIP codes. No row depends on another, so that a file
+//! of two million is built in parts.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,12 @@ struct Settings {
     not_special: Vec<String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 1,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
@@ -50,7 +56,13 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         let mut issues: Vec<Issue> = file.issues(BOUNDARY).collect();
         let mut frame = boundary::frame(&[], context.bucket())?;
         for first in (0..file.frame.height()).step_by(CHUNK_ROWS) {
-            let rows = read_boundaries(context, &file.frame.slice(first as i64, CHUNK_ROWS), &usps, &settings, &mut issues)?;
+            let rows = read_boundaries(
+                context,
+                &file.frame.slice(first as i64, CHUNK_ROWS),
+                &usps,
+                &settings,
+                &mut issues,
+            )?;
             frame.vstack_mut(&boundary::frame(&rows, context.bucket())?)?;
         }
         frame.rechunk_mut();
@@ -98,8 +110,16 @@ impl<'f> Cells<'f> {
         for name in FIXED.into_iter().chain(["place_code"]) {
             fixed.insert(name, text(frame, name)?);
         }
-        let special = (1..=SPECIALS).map(|number| Ok((text(frame, &format!("special_type_{number}"))?, text(frame, &format!("special_code_{number}"))?)));
-        Ok(Self { fixed, special: special.collect::<Result<_>>()? })
+        let special = (1..=SPECIALS).map(|number| {
+            Ok((
+                text(frame, &format!("special_type_{number}"))?,
+                text(frame, &format!("special_code_{number}"))?,
+            ))
+        });
+        Ok(Self {
+            fixed,
+            special: special.collect::<Result<_>>()?,
+        })
     }
 
     fn get(&self, row: usize, name: &'static str) -> Option<&'f str> {
@@ -111,27 +131,55 @@ impl<'f> Cells<'f> {
         self.digits(row, name, 5)
     }
 
-    fn digits(&self, row: usize, name: &'static str, width: usize) -> std::result::Result<Option<String>, Refusal> {
-        let Some(cell) = self.get(row, name) else { return Ok(None) };
+    fn digits(
+        &self,
+        row: usize,
+        name: &'static str,
+        width: usize,
+    ) -> std::result::Result<Option<String>, Refusal> {
+        let Some(cell) = self.get(row, name) else {
+            return Ok(None);
+        };
         let is_code = cell.len() <= width && cell.bytes().all(|byte| byte.is_ascii_digit());
-        is_code.then(|| Some(format!("{cell:0>width$}"))).ok_or_else(|| ("bad_value", format!("{name} is `{cell}`, not {width} digits")))
+        is_code
+            .then(|| Some(format!("{cell:0>width$}")))
+            .ok_or_else(|| {
+                (
+                    "bad_value",
+                    format!("{name} is `{cell}`, not {width} digits"),
+                )
+            })
     }
 }
 
-fn read_boundaries(context: &Context<'_>, frame: &DataFrame, usps: &str, settings: &Settings, issues: &mut Vec<Issue>) -> Result<Vec<Boundary>> {
+fn read_boundaries(
+    context: &Context<'_>,
+    frame: &DataFrame,
+    usps: &str,
+    settings: &Settings,
+    issues: &mut Vec<Issue>,
+) -> Result<Vec<Boundary>> {
     let cells = Cells::new(frame)?;
     let mut rows = Vec::with_capacity(frame.height());
     for (row, pointers) in pointers(frame, POINTERS)?.into_iter().enumerate() {
         let pointers = pointers.unwrap_or_default();
         match boundary(&cells, row, usps, settings) {
-            Ok(boundary) => rows.push(Boundary { pointers, ..boundary }),
+            Ok(boundary) => rows.push(Boundary {
+                pointers,
+                ..boundary
+            }),
             Err(refusal) => issues.push(quarantined(context, BOUNDARY, refusal, &pointers)),
         }
     }
     Ok(rows)
 }
 
-fn boundary(cells: &Cells<'_>, row: usize, usps: &str, settings: &Settings) -> std::result::Result<Boundary, Refusal> {
+fn boundary(
+    cells: &Cells<'_>,
+    row: usize,
+    usps: &str,
+    settings: &Settings,
+) -> std::result::Result<Boundary, Refusal> {
     let get = |name| cells.get(row, name);
     let owned = |name| get(name).map(str::to_owned);
     own_state(get("state_fips"), usps)?;
@@ -140,31 +188,50 @@ fn boundary(cells: &Cells<'_>, row: usize, usps: &str, settings: &Settings) -> s
         "A" => ("address", ["zip", "zip"], ["plus4", "plus4"]),
         "4" => ("zip9", ["zip_low", "zip_high"], ["plus4_low", "plus4_high"]),
         "Z" => ("zip5", ["zip_low", "zip_high"], ["plus4_low", "plus4_high"]),
-        other => return Err(("unknown_type", format!("the record type is `{other}`, which is none of A, 4 and Z"))),
+        other => {
+            return Err((
+                "unknown_type",
+                format!("the record type is `{other}`, which is none of A, 4 and Z"),
+            ));
+        }
     };
     let zip_low = cells.zip(row, zips[0])?;
     // A record of one ZIP code may leave out the end of its range.
     let zip_high = cells.zip(row, zips[1])?.or_else(|| zip_low.clone());
-    let (plus4_low, plus4_high) = (cells.digits(row, plus4s[0], 4)?, cells.digits(row, plus4s[1], 4)?);
+    let (plus4_low, plus4_high) = (
+        cells.digits(row, plus4s[0], 4)?,
+        cells.digits(row, plus4s[1], 4)?,
+    );
     let plus4_high = plus4_high.or_else(|| plus4_low.clone());
     if zip_low.is_none() || (record_type == "zip9" && plus4_low.is_none()) {
         return Err(("missing_value", "the record names no ZIP code".to_owned()));
     }
     if (&zip_low, &plus4_low) > (&zip_high, &plus4_high) {
-        return Err(("bad_value", "the range of ZIP codes ends before it begins".to_owned()));
+        return Err((
+            "bad_value",
+            "the range of ZIP codes ends before it begins".to_owned(),
+        ));
     }
     let begin_date = begin_date(get("begin_date"))?;
     let mut key = vec![letter.clone(), begin_date.clone()];
-    let texts = [&zip_low, &plus4_low, &zip_high, &plus4_high].map(|code| code.clone().unwrap_or_default());
+    let texts =
+        [&zip_low, &plus4_low, &zip_high, &plus4_high].map(|code| code.clone().unwrap_or_default());
     key.extend(texts);
     if record_type == "address" {
-        key.extend(FIXED[3..15].iter().map(|name| owned(name).unwrap_or_default()));
+        key.extend(
+            FIXED[3..15]
+                .iter()
+                .map(|name| owned(name).unwrap_or_default()),
+        );
     }
     key.push(owned("state_code").unwrap_or_default());
     let mut special_codes = Vec::new();
     for (kind, code) in &cells.special {
         // Rows of zeros are empty in some states' files.
-        if let Some(code) = code.get(row).filter(|code| code.bytes().any(|byte| byte != b'0')) {
+        if let Some(code) = code
+            .get(row)
+            .filter(|code| code.bytes().any(|byte| byte != b'0'))
+        {
             let kind = padded(kind.get(row).unwrap_or_default(), 2);
             if !settings.not_special.contains(&kind) {
                 special_codes.push((kind, code.to_owned()));
@@ -185,13 +252,23 @@ fn boundary(cells: &Cells<'_>, row: usize, usps: &str, settings: &Settings) -> s
         number_low: owned("number_low"),
         number_high: owned("number_high"),
         parity: parity(get("parity")),
-        street: Street::of(&["predirectional", "street", "street_suffix", "postdirectional"].map(get)),
+        street: Street::of(
+            &[
+                "predirectional",
+                "street",
+                "street_suffix",
+                "postdirectional",
+            ]
+            .map(get),
+        ),
         secondary_kind: get("secondary_kind").map(str::to_uppercase),
         secondary_low: owned("secondary_low"),
         secondary_high: owned("secondary_high"),
         secondary_parity: parity(get("secondary_parity")),
         city: get("city").map(city),
-        county_fips: get("county_code").zip(state::fips(usps)).map(|(county, state)| format!("{state}{}", padded(county, 3))),
+        county_fips: get("county_code")
+            .zip(state::fips(usps))
+            .map(|(county, state)| format!("{state}{}", padded(county, 3))),
         has_state_tax: get("state_code").is_some(),
         county_code: get("county_code").map(|code| padded(code, 3)),
         place_code: get("place_code").map(|code| padded(code, 5)),

@@ -1,4 +1,5 @@
-//! Rate files of the members of the Streamlined Sales Tax Agreement: one table per state, one row per jurisdiction and period.
+//! Rate files of the members of the Streamlined Sales Tax Agreement: one table per state, one row
+//! per jurisdiction and period.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,12 @@ enum Class {
     City,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 1,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
@@ -46,18 +52,36 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
     for file in context.read(RATES)? {
         let usps = state_of(&file)?;
-        let mut rows = StateRows { rate_issues: file.issues(RATE).collect(), ..StateRows::default() };
+        let mut rows = StateRows {
+            rate_issues: file.issues(RATE).collect(),
+            ..StateRows::default()
+        };
         read_rates(context, &file, &usps, &settings, &names, &mut rows)?;
         tables.extend(rows.tables(&usps, context)?);
     }
     Ok(tables)
 }
 
-fn read_rates(context: &Context<'_>, file: &SourceFrame, usps: &str, settings: &Settings, names: &Names, rows: &mut StateRows) -> Result<()> {
+fn read_rates(
+    context: &Context<'_>,
+    file: &SourceFrame,
+    usps: &str,
+    settings: &Settings,
+    names: &Names,
+    rows: &mut StateRows,
+) -> Result<()> {
     let column = |name: &str| text(&file.frame, name);
-    let (fips, kind, code) = (column("state_fips")?, column("jurisdiction_type")?, column("code")?);
-    let (general_intra, general_inter) = (column("general_intrastate")?, column("general_interstate")?);
-    let (food_intra, food_inter) = (column("food_drug_intrastate")?, column("food_drug_interstate")?);
+    let (fips, kind, code) = (
+        column("state_fips")?,
+        column("jurisdiction_type")?,
+        column("code")?,
+    );
+    let (general_intra, general_inter) =
+        (column("general_intrastate")?, column("general_interstate")?);
+    let (food_intra, food_inter) = (
+        column("food_drug_intrastate")?,
+        column("food_drug_interstate")?,
+    );
     let (begin, end) = (column("begin_date")?, column("end_date")?);
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
         let mut pointers = pointers.unwrap_or_default();
@@ -91,8 +115,14 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, usps: &str, settings: &
                 name,
                 general_intrastate: rate(general_intra.get(row), "general rate within the state")?,
                 general_interstate: rate(general_inter.get(row), "general rate between states")?,
-                food_drug_intrastate: rate(food_intra.get(row), "food and drug rate within the state")?,
-                food_drug_interstate: rate(food_inter.get(row), "food and drug rate between states")?,
+                food_drug_intrastate: rate(
+                    food_intra.get(row),
+                    "food and drug rate within the state",
+                )?,
+                food_drug_interstate: rate(
+                    food_inter.get(row),
+                    "food and drug rate between states",
+                )?,
                 begin_date: begin_date(begin.get(row))?,
                 end_date: end_date(end.get(row), &settings.open_end)?,
                 pointers: Vec::new(),
@@ -104,7 +134,9 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, usps: &str, settings: &
                 pointers.extend(of_name.into_iter().flatten());
                 rows.rates.push(Rate { pointers, ..rate });
             }
-            Err(refusal) => rows.rate_issues.push(quarantined(context, RATE, refusal, &pointers)),
+            Err(refusal) => rows
+                .rate_issues
+                .push(quarantined(context, RATE, refusal, &pointers)),
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! Turns the hand-kept tables of states, and of the few local rates that no state publishes in bulk, into how each state taxes sales, and
-//! into rates and places of the states whose counties are all that there is. What a row says stands there only with what states it.
+//! Turns the hand-kept tables of states, and of the few local rates that no state publishes in
+//! bulk, into how each state taxes sales, and into rates and places of the states whose counties
+//! are all that there is. What a row says stands there only with what states it.
 
 use std::collections::BTreeMap;
 
@@ -36,11 +37,22 @@ struct StateRule {
 impl StateRule {
     /// What rates and places of its counties are made with.
     fn own(&self) -> StateOwn<'_> {
-        StateOwn { usps: &self.usps, source_id: STATES, rate: self.state_rate, begin_date: self.effective_date.as_deref(), pointers: &self.pointers }
+        StateOwn {
+            usps: &self.usps,
+            source_id: STATES,
+            rate: self.state_rate,
+            begin_date: self.effective_date.as_deref(),
+            pointers: &self.pointers,
+        }
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 5,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.is_empty() {
@@ -52,10 +64,21 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let file = context.read_one(STATES)?;
     let column = |name: &str| text(&file.frame, name);
-    let (usps, coverage, method, value, sourcing) = (column("state")?, column("coverage")?, column("method")?, column("state_rate")?, column("sourcing")?);
-    let (page, note, effective) = (column("source_page")?, column("local_note")?, column("effective_date")?);
+    let (usps, coverage, method, value, sourcing) = (
+        column("state")?,
+        column("coverage")?,
+        column("method")?,
+        column("state_rate")?,
+        column("sourcing")?,
+    );
+    let (page, note, effective) = (
+        column("source_page")?,
+        column("local_note")?,
+        column("effective_date")?,
+    );
     let (rate_citation, sourcing_rule) = (column("rate_citation")?, column("sourcing_rule")?);
-    let (sourcing_citation, sourcing_page) = (column("sourcing_citation")?, column("sourcing_page")?);
+    let (sourcing_citation, sourcing_page) =
+        (column("sourcing_citation")?, column("sourcing_page")?);
     let mut issues: Vec<_> = file.issues(STATE).collect();
     let mut rules = Vec::new();
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
@@ -66,11 +89,16 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                 usps: required(usps.get(row), "state")?.to_owned(),
                 coverage: required(coverage.get(row), "coverage")?.to_owned(),
                 method: required(method.get(row), "method")?.to_owned(),
-                state_rate: stated(rate(value.get(row), "state rate")?, rate_citation.get(row), "state rate")?,
+                state_rate: stated(
+                    rate(value.get(row), "state rate")?,
+                    rate_citation.get(row),
+                    "state rate",
+                )?,
                 rate_citation: owned(rate_citation.get(row)),
                 source_page: required(page.get(row), "source page")?.to_owned(),
                 effective_date: owned(effective.get(row)),
-                sourcing: stated(sourcing.get(row), sourcing_citation.get(row), "sourcing")?.map(str::to_owned),
+                sourcing: stated(sourcing.get(row), sourcing_citation.get(row), "sourcing")?
+                    .map(str::to_owned),
                 sourcing_rule: owned(sourcing_rule.get(row)),
                 sourcing_citation: owned(sourcing_citation.get(row)),
                 sourcing_page: owned(sourcing_page.get(row)),
@@ -83,29 +111,52 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Err(refusal) => issues.push(quarantined(context, STATE, refusal, &pointers)),
         }
     }
-    let mut tables = local::tables(context, &rules.iter().map(StateRule::own).collect::<Vec<_>>())?;
+    let mut tables = local::tables(
+        context,
+        &rules.iter().map(StateRule::own).collect::<Vec<_>>(),
+    )?;
     tables.insert(0, taxability::table(context)?);
-    tables.insert(0, Table { dataset_id: STATE.to_owned(), partition: BTreeMap::new(), frame: frame(&rules)?, issues });
+    tables.insert(
+        0,
+        Table {
+            dataset_id: STATE.to_owned(),
+            partition: BTreeMap::new(),
+            frame: frame(&rules)?,
+            issues,
+        },
+    );
     Ok(tables)
 }
 
 /// A cell that stands there only with what states it.
-fn stated<T>(cell: Option<T>, basis: Option<&str>, name: &str) -> std::result::Result<Option<T>, Refusal> {
+fn stated<T>(
+    cell: Option<T>,
+    basis: Option<&str>,
+    name: &str,
+) -> std::result::Result<Option<T>, Refusal> {
     match (cell, basis) {
-        (Some(_), None) => Err(("missing_value", format!("{name}: nothing is named that states it"))),
+        (Some(_), None) => Err((
+            "missing_value",
+            format!("{name}: nothing is named that states it"),
+        )),
         (cell, _) => Ok(cell),
     }
 }
 
 fn frame(rules: &[StateRule]) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&StateRule) -> Option<String>| text_column(name, rules.iter().map(cell));
+    let texts = |name: &str, cell: fn(&StateRule) -> Option<String>| {
+        text_column(name, rules.iter().map(cell))
+    };
     let columns = vec![
         texts("record_id", |rule| Some(format!("{STATE}:{}", rule.usps))),
         texts("state", |rule| Some(rule.usps.clone())),
         texts("state_name", |rule| Some(state_name(&rule.usps))),
         texts("coverage", |rule| Some(rule.coverage.clone())),
         texts("method", |rule| Some(rule.method.clone())),
-        Column::new("state_rate".into(), rules.iter().map(|rule| rule.state_rate).collect::<Vec<_>>()),
+        Column::new(
+            "state_rate".into(),
+            rules.iter().map(|rule| rule.state_rate).collect::<Vec<_>>(),
+        ),
         texts("rate_citation", |rule| rule.rate_citation.clone()),
         texts("source_page", |rule| Some(rule.source_page.clone())),
         texts("effective_date", |rule| rule.effective_date.clone()),
@@ -125,8 +176,18 @@ mod tests {
 
     #[test]
     fn a_cell_without_what_states_it_is_quarantined() {
-        assert_eq!(stated(Some("origin"), Some("https://publisher.example/"), "sourcing"), Ok(Some("origin")));
+        assert_eq!(
+            stated(
+                Some("origin"),
+                Some("https://publisher.example/"),
+                "sourcing"
+            ),
+            Ok(Some("origin"))
+        );
         assert_eq!(stated(None::<&str>, None, "sourcing"), Ok(None));
-        assert_eq!(stated(Some("origin"), None, "sourcing").unwrap_err().0, "missing_value");
+        assert_eq!(
+            stated(Some("origin"), None, "sourcing").unwrap_err().0,
+            "missing_value"
+        );
     }
 }

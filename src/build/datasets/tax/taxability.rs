@@ -1,4 +1,5 @@
-//! Turns the hand-kept table of rules into what each state taxes, by class of goods and level of government.
+//! Turns the hand-kept table of rules into what each state taxes, by class of goods and level of
+//! government.
 
 use polars::prelude::*;
 
@@ -35,16 +36,37 @@ struct Rule {
 impl Rule {
     /// The publisher's key: rules of a class follow each other by their first day.
     fn key(&self) -> String {
-        format!("{}:{}:{}:{}", self.state, self.class, self.level, self.valid_from.as_deref().unwrap_or("undated"))
+        format!(
+            "{}:{}:{}:{}",
+            self.state,
+            self.class,
+            self.level,
+            self.valid_from.as_deref().unwrap_or("undated")
+        )
     }
 }
 
 pub(super) fn table(context: &Context<'_>) -> Result<Table> {
     let file = context.read_one(SOURCE)?;
     let column = |name: &str| text(&file.frame, name);
-    let (state, class, level, taxable) = (column("state")?, column("class")?, column("level")?, column("taxable")?);
-    let (value, reason, threshold, kind) = (column("rate")?, column("null_reason")?, column("threshold")?, column("threshold_kind")?);
-    let (citation, url, evidence, note) = (column("citation")?, column("url")?, column("evidence")?, column("note")?);
+    let (state, class, level, taxable) = (
+        column("state")?,
+        column("class")?,
+        column("level")?,
+        column("taxable")?,
+    );
+    let (value, reason, threshold, kind) = (
+        column("rate")?,
+        column("null_reason")?,
+        column("threshold")?,
+        column("threshold_kind")?,
+    );
+    let (citation, url, evidence, note) = (
+        column("citation")?,
+        column("url")?,
+        column("evidence")?,
+        column("note")?,
+    );
     let days = [column("valid_from")?, column("valid_to")?];
     let mut issues: Vec<_> = file.issues(TAXABILITY).collect();
     let mut rules = Vec::new();
@@ -75,26 +97,46 @@ pub(super) fn table(context: &Context<'_>) -> Result<Table> {
             Err(refusal) => issues.push(quarantined(context, TAXABILITY, refusal, &pointers)),
         }
     }
-    Ok(Table { dataset_id: TAXABILITY.to_owned(), partition: Default::default(), frame: frame(&rules)?, issues })
+    Ok(Table {
+        dataset_id: TAXABILITY.to_owned(),
+        partition: Default::default(),
+        frame: frame(&rules)?,
+        issues,
+    })
 }
 
 fn money(cell: Option<&str>) -> std::result::Result<Option<i64>, Refusal> {
     let Some(text) = cell else { return Ok(None) };
     let value = unscaled(text, MONEY_SCALE).filter(|value| *value > 0);
-    value.map(Some).ok_or_else(|| ("bad_value", format!("threshold is `{text}`, not an amount of dollars and cents")))
+    value.map(Some).ok_or_else(|| {
+        (
+            "bad_value",
+            format!("threshold is `{text}`, not an amount of dollars and cents"),
+        )
+    })
 }
 
 fn day(cell: Option<&str>) -> std::result::Result<Option<String>, Refusal> {
     let Some(text) = cell else { return Ok(None) };
     let day = Day::from_iso(text.as_bytes()).map(|day| day.to_string());
-    day.map(Some).ok_or_else(|| ("bad_value", format!("a day of the rule is `{text}`, not YYYY-MM-DD")))
+    day.map(Some).ok_or_else(|| {
+        (
+            "bad_value",
+            format!("a day of the rule is `{text}`, not YYYY-MM-DD"),
+        )
+    })
 }
 
 fn frame(rules: &[Rule]) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&Rule) -> Option<String>| text_column(name, rules.iter().map(cell));
-    let numbers = |name: &str, cell: fn(&Rule) -> Option<i64>| Column::new(name.into(), rules.iter().map(cell).collect::<Vec<_>>());
+    let texts =
+        |name: &str, cell: fn(&Rule) -> Option<String>| text_column(name, rules.iter().map(cell));
+    let numbers = |name: &str, cell: fn(&Rule) -> Option<i64>| {
+        Column::new(name.into(), rules.iter().map(cell).collect::<Vec<_>>())
+    };
     let columns = vec![
-        texts("record_id", |rule| Some(format!("{TAXABILITY}:{}", rule.key()))),
+        texts("record_id", |rule| {
+            Some(format!("{TAXABILITY}:{}", rule.key()))
+        }),
         texts("rule_key", |rule| Some(rule.key())),
         texts("state", |rule| Some(rule.state.clone())),
         texts("class", |rule| Some(rule.class.clone())),

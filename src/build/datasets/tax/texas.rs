@@ -1,7 +1,8 @@
-//! Turns the Comptroller's list of local rates into jurisdictions, and one place per city and county, or county alone. Layout:
-//! Comptroller of Public Accounts, "Sales Tax Rate File" (EDI): cities, their counties and up to two special districts; the first line says
-//! for which quarter and names the state's rate, and lines of days on which returns are due follow it. Rates have no days of their own: the
-//! quarter is their period.
+//! Turns the Comptroller's list of local rates into jurisdictions, and one place per city and
+//! county, or county alone. Layout: Comptroller of Public Accounts, "Sales Tax Rate File" (EDI):
+//! cities, their counties and up to two special districts; the first line says for which quarter
+//! and names the state's rate, and lines of days on which returns are due follow it. Rates have no
+//! days of their own: the quarter is their period.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,10 @@ use serde::Deserialize;
 use super::boundary::Boundary;
 use super::names::Names;
 use super::rate::Rate;
-use super::{BOUNDARY, RATE, RATE_SCALE, Refusal, StateRows, quarantined, quarter_days, rate, required, state_name};
+use super::{
+    BOUNDARY, RATE, RATE_SCALE, Refusal, StateRows, quarantined, quarter_days, rate, required,
+    state_name,
+};
 use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::normalise::{pointers, text, unscaled};
@@ -37,11 +41,18 @@ struct Notice {
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 2,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
-    state::fips(&settings.state).map(drop).ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
+    state::fips(&settings.state)
+        .map(drop)
+        .ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
@@ -55,38 +66,93 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let (city_name, county_name) = (column("city")?, column("county")?);
     // Class, type, column of the name, of the code and of the rate.
     let levels = [
-        ("city", "city", column("city")?, column("city_code")?, column("city_rate")?),
-        ("county", "county", column("county")?, column("county_code")?, column("county_rate")?),
-        ("special", "spd", column("district_1")?, column("district_1_code")?, column("district_1_rate")?),
-        ("special", "spd", column("district_2")?, column("district_2_code")?, column("district_2_rate")?),
+        (
+            "city",
+            "city",
+            column("city")?,
+            column("city_code")?,
+            column("city_rate")?,
+        ),
+        (
+            "county",
+            "county",
+            column("county")?,
+            column("county_code")?,
+            column("county_rate")?,
+        ),
+        (
+            "special",
+            "spd",
+            column("district_1")?,
+            column("district_1_code")?,
+            column("district_1_rate")?,
+        ),
+        (
+            "special",
+            "spd",
+            column("district_2")?,
+            column("district_2_code")?,
+            column("district_2_rate")?,
+        ),
     ];
-    let all_pointers: Vec<Vec<u64>> = pointers(frame, POINTERS)?.into_iter().map(Option::unwrap_or_default).collect();
-    let is_notice = |row: usize| city_name.get(row).is_some_and(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
+    let all_pointers: Vec<Vec<u64>> = pointers(frame, POINTERS)?
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .collect();
+    let is_notice = |row: usize| {
+        city_name
+            .get(row)
+            .is_some_and(|cell| cell.starts_with(|c: char| c.is_ascii_digit()))
+    };
     let notice = (0..frame.height()).find(|row| is_notice(*row)).map(|row| {
-        // The notice has other columns than the rates: its second cell is the quarter, its fifth the state's rate.
-        let (quarter, state_rate) = (levels[0].3.get(row).unwrap_or_default(), levels[1].3.get(row).unwrap_or_default());
+        // The notice has other columns than the rates: its second cell is the quarter, its fifth
+        // the state's rate.
+        let (quarter, state_rate) = (
+            levels[0].3.get(row).unwrap_or_default(),
+            levels[1].3.get(row).unwrap_or_default(),
+        );
         read_notice(quarter, state_rate, all_pointers[row].clone())
     });
-    let notice = notice.ok_or_else(|| Error::format("no line says for which quarter the rates are"))??;
+    let notice =
+        notice.ok_or_else(|| Error::format("no line says for which quarter the rates are"))??;
 
-    let due_days = (0..frame.height()).filter(|row| is_notice(*row) && all_pointers[*row] != notice.pointers);
-    context.leave_out("filing_dates", due_days.flat_map(|row| all_pointers[row].iter().copied()).collect());
+    let due_days =
+        (0..frame.height()).filter(|row| is_notice(*row) && all_pointers[*row] != notice.pointers);
+    context.leave_out(
+        "filing_dates",
+        due_days
+            .flat_map(|row| all_pointers[row].iter().copied())
+            .collect(),
+    );
 
-    let mut rows = StateRows { boundary_issues: file.issues(BOUNDARY).collect(), ..StateRows::default() };
+    let mut rows = StateRows {
+        boundary_issues: file.issues(BOUNDARY).collect(),
+        ..StateRows::default()
+    };
     let mut rates: BTreeMap<(&str, String), Rate> = BTreeMap::new();
     for row in (0..frame.height()).filter(|row| !is_notice(*row)) {
         let own = [all_pointers[row].as_slice(), notice.pointers.as_slice()].concat();
-        let some = |cell: Option<&'_ str>| cell.filter(|cell| *cell != settings.none).map(str::to_owned);
+        let some = |cell: Option<&'_ str>| {
+            cell.filter(|cell| *cell != settings.none)
+                .map(str::to_owned)
+        };
         let mut codes: Vec<(&str, &str, String, Rate)> = Vec::new();
         let mut read = || -> std::result::Result<Boundary, Refusal> {
             let county = required(county_name.get(row), "county")?.trim().to_owned();
             // The file has `n/a` where there is no district.
-            if levels[2..].iter().all(|(_, _, name, code, value)| name.get(row).or(code.get(row)).or(value.get(row)).is_none()) {
-                return Err(("missing_value", "the line ends before its districts".to_owned()));
+            if levels[2..].iter().all(|(_, _, name, code, value)| {
+                name.get(row).or(code.get(row)).or(value.get(row)).is_none()
+            }) {
+                return Err((
+                    "missing_value",
+                    "the line ends before its districts".to_owned(),
+                ));
             }
             let fips = names.county_code(state_fips, &county);
             for (class, kind, name, code, value) in &levels {
-                let Some(code) = some(code.get(row)) else { continue };
+                let Some(code) = some(code.get(row)) else {
+                    continue;
+                };
                 let value = rate(value.get(row), kind)?.unwrap_or_default();
                 let made = Rate {
                     state: usps.to_owned(),
@@ -103,14 +169,24 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                 };
                 codes.push((class, kind, code, made));
             }
-            let code_of = |class: &str| codes.iter().find(|(known, ..)| *known == class).map(|(.., code, _)| code.clone());
+            let code_of = |class: &str| {
+                codes
+                    .iter()
+                    .find(|(known, ..)| *known == class)
+                    .map(|(.., code, _)| code.clone())
+            };
             let place = required(city_name.get(row), "city")?;
             let mut pointers = own.clone();
             pointers.extend(fips.iter().flat_map(|known| &known.pointers));
             Ok(Boundary {
                 state: usps.to_owned(),
                 source_id: SOURCE.to_owned(),
-                key: vec!["place".to_owned(), notice.begin_date.clone(), city(place), county.to_uppercase()],
+                key: vec![
+                    "place".to_owned(),
+                    notice.begin_date.clone(),
+                    city(place),
+                    county.to_uppercase(),
+                ],
                 record_type: "place",
                 begin_date: notice.begin_date.clone(),
                 city: Some(city(place)),
@@ -118,7 +194,11 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                 has_state_tax: true,
                 county_code: code_of("county"),
                 place_code: code_of("city"),
-                special_codes: codes.iter().filter(|(class, ..)| *class == "special").map(|(_, kind, code, _)| ((*kind).to_owned(), code.clone())).collect(),
+                special_codes: codes
+                    .iter()
+                    .filter(|(class, ..)| *class == "special")
+                    .map(|(_, kind, code, _)| ((*kind).to_owned(), code.clone()))
+                    .collect(),
                 pointers,
                 ..Boundary::default()
             })
@@ -127,16 +207,28 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Ok(boundary) => {
                 rows.boundaries.push(boundary);
                 for (_, kind, code, made) in codes {
-                    // A jurisdiction stands on the line of every place it taxes; the first line is its record's.
+                    // A jurisdiction stands on the line of every place it taxes; the first line is
+                    // its record's.
                     let value = made.general_intrastate;
                     let known = rates.entry((kind, code)).or_insert(made);
                     if known.general_intrastate != value {
-                        let detail = format!("{kind} {} has another rate on a line before", known.code);
-                        rows.rate_issues.push(quarantined(context, RATE, ("conflicting_rate", detail), &all_pointers[row]));
+                        let detail =
+                            format!("{kind} {} has another rate on a line before", known.code);
+                        rows.rate_issues.push(quarantined(
+                            context,
+                            RATE,
+                            ("conflicting_rate", detail),
+                            &all_pointers[row],
+                        ));
                     }
                 }
             }
-            Err(refusal) => rows.boundary_issues.push(quarantined(context, BOUNDARY, refusal, &all_pointers[row])),
+            Err(refusal) => rows.boundary_issues.push(quarantined(
+                context,
+                BOUNDARY,
+                refusal,
+                &all_pointers[row],
+            )),
         }
     }
     rows.rates.push(Rate {
@@ -158,8 +250,22 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
 
 /// Reads `20263` and `0.0625`.
 fn read_notice(quarter: &str, state_rate: &str, pointers: Vec<u64>) -> Result<Notice> {
-    let days = quarter.split_at_checked(4).and_then(|(year, quarter)| quarter_days(year.parse().ok()?, quarter.parse().ok()?));
-    let (begin_date, _) = days.ok_or_else(|| Error::format(format!("the first line names the quarter `{quarter}`, not a year and a quarter")))?;
-    let state_rate = unscaled(state_rate, RATE_SCALE).ok_or_else(|| Error::format(format!("the first line names the state's rate `{state_rate}`")))?;
-    Ok(Notice { begin_date, state_rate, pointers })
+    let days = quarter
+        .split_at_checked(4)
+        .and_then(|(year, quarter)| quarter_days(year.parse().ok()?, quarter.parse().ok()?));
+    let (begin_date, _) = days.ok_or_else(|| {
+        Error::format(format!(
+            "the first line names the quarter `{quarter}`, not a year and a quarter"
+        ))
+    })?;
+    let state_rate = unscaled(state_rate, RATE_SCALE).ok_or_else(|| {
+        Error::format(format!(
+            "the first line names the state's rate `{state_rate}`"
+        ))
+    })?;
+    Ok(Notice {
+        begin_date,
+        state_rate,
+        pointers,
+    })
 }

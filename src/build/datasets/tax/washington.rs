@@ -1,14 +1,18 @@
-//! Turns the Department of Revenue's location codes and rates, and its address file, into jurisdictions and where they apply. Layouts:
-//! Washington State Department of Revenue, "Location codes and rate tables – field descriptions" and "Data field descriptions" (address
-//! database). The local rate of a location code is one figure for county, city and transit, the regional transit among them. Of a period that two
-//! files tell of, the later file counts.
-//! The state's own Streamlined files are not read: they state the same rates a second time.
+//! Turns the Department of Revenue's location codes and rates, and its address file, into
+//! jurisdictions and where they apply. Layouts: Washington State Department of Revenue, "Location
+//! codes and rate tables – field descriptions" and "Data field descriptions" (address database).
+//! The local rate of a location code is one figure for county, city and transit, the regional
+//! transit among them. Of a period that two files tell of, the later file counts. The state's own
+//! Streamlined files are not read: they state the same rates a second time.
 
 use serde::Deserialize;
 
 use super::boundary::{Boundary, Street, parity};
 use super::rate::Rate;
-use super::{BOUNDARY, RATE, Refusal, StateRows, begin_date, end_date, quarantined, quarter_days, rate, required, state_name};
+use super::{
+    BOUNDARY, RATE, Refusal, StateRows, begin_date, end_date, quarantined, quarter_days, rate,
+    required, state_name,
+};
 use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::normalise::{pointers, text};
@@ -27,11 +31,18 @@ struct Settings {
     open_end: Vec<String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 2,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
-    state::fips(&settings.state).map(drop).ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
+    state::fips(&settings.state)
+        .map(drop)
+        .ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
@@ -42,9 +53,20 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         rows.rate_issues.extend(file.issues(RATE));
         let mut of_file = StateRows::default();
         read_rates(context, &file, &settings, &mut of_file)?;
-        let tells_of = |old: &Rate| of_file.rates.iter().any(|new| (&new.type_raw, &new.code, &new.begin_date) == (&old.type_raw, &old.code, &old.begin_date));
+        let tells_of = |old: &Rate| {
+            of_file.rates.iter().any(|new| {
+                (&new.type_raw, &new.code, &new.begin_date)
+                    == (&old.type_raw, &old.code, &old.begin_date)
+            })
+        };
         let (replaced, kept): (Vec<Rate>, Vec<Rate>) = rows.rates.into_iter().partition(tells_of);
-        context.leave_out("replaced", replaced.into_iter().flat_map(|rate| rate.pointers).collect());
+        context.leave_out(
+            "replaced",
+            replaced
+                .into_iter()
+                .flat_map(|rate| rate.pointers)
+                .collect(),
+        );
         rows.rates = kept.into_iter().chain(of_file.rates).collect();
         rows.rate_issues.extend(of_file.rate_issues);
     }
@@ -55,10 +77,21 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     rows.tables(&settings.state, context)
 }
 
-fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, rows: &mut StateRows) -> Result<()> {
+fn read_rates(
+    context: &Context<'_>,
+    file: &SourceFrame,
+    settings: &Settings,
+    rows: &mut StateRows,
+) -> Result<()> {
     let usps = settings.state.as_str();
     let column = |name: &str| text(&file.frame, name);
-    let (name, code, state_rate, local, combined) = (column("name")?, column("code")?, column("state_rate")?, column("local_rate")?, column("rate")?);
+    let (name, code, state_rate, local, combined) = (
+        column("name")?,
+        column("code")?,
+        column("state_rate")?,
+        column("local_rate")?,
+        column("rate")?,
+    );
     let transit = column("rta_rate")?;
     let (begin, end) = (column("begin_date")?, column("end_date")?);
     let mut state_rates: Vec<(String, i64)> = Vec::new();
@@ -67,13 +100,18 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, ro
         let read = || -> std::result::Result<(Rate, i64), Refusal> {
             let code = location(required(code.get(row), "location code")?)?;
             let missing = |what: &str| ("missing_value", format!("{what} is empty"));
-            let own = rate(state_rate.get(row), "state rate")?.ok_or_else(|| missing("state rate"))?;
+            let own =
+                rate(state_rate.get(row), "state rate")?.ok_or_else(|| missing("state rate"))?;
             let local = rate(local.get(row), "local rate")?.ok_or_else(|| missing("local rate"))?;
             let transit = rate(transit.get(row), "regional transit's rate")?.unwrap_or_default();
             let local = match rate(combined.get(row), "rate")? {
                 Some(combined) if combined == own + local + transit => local + transit,
                 Some(combined) if combined != own + local => {
-                    return Err(("sum_differs", "the state's and the local rate do not come to the combined rate".to_owned()));
+                    return Err((
+                        "sum_differs",
+                        "the state's and the local rate do not come to the combined rate"
+                            .to_owned(),
+                    ));
                 }
                 _ => local,
             };
@@ -96,7 +134,10 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, ro
         match read() {
             Ok((rate, own)) => {
                 // Every line repeats the state's rate; the first of a period is its record's.
-                if !state_rates.iter().any(|(begin, _)| *begin == rate.begin_date) {
+                if !state_rates
+                    .iter()
+                    .any(|(begin, _)| *begin == rate.begin_date)
+                {
                     rows.rates.push(Rate {
                         state: usps.to_owned(),
                         source_id: RATES.to_owned(),
@@ -115,25 +156,47 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, ro
                 }
                 rows.rates.push(rate);
             }
-            Err(refusal) => rows.rate_issues.push(quarantined(context, RATE, refusal, &pointers)),
+            Err(refusal) => rows
+                .rate_issues
+                .push(quarantined(context, RATE, refusal, &pointers)),
         }
     }
     Ok(())
 }
 
-fn read_addresses(context: &Context<'_>, file: &SourceFrame, settings: &Settings, rows: &mut StateRows) -> Result<()> {
+fn read_addresses(
+    context: &Context<'_>,
+    file: &SourceFrame,
+    settings: &Settings,
+    rows: &mut StateRows,
+) -> Result<()> {
     let column = |name: &str| text(&file.frame, name);
-    let (low, high, side, street, zip) = (column("number_low")?, column("number_high")?, column("parity")?, column("street")?, column("zip")?);
+    let (low, high, side, street, zip) = (
+        column("number_low")?,
+        column("number_high")?,
+        column("parity")?,
+        column("street")?,
+        column("zip")?,
+    );
     let (plus4, period, code) = (column("plus4")?, column("period")?, column("code")?);
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
         let pointers = pointers.unwrap_or_default();
         let read = || -> std::result::Result<Boundary, Refusal> {
             let code = location(required(code.get(row), "location code")?)?;
             let zip = required(zip.get(row), "ZIP code")?;
-            let zip = digits(zip, 5).ok_or_else(|| ("bad_value", format!("ZIP code is `{zip}`")))?;
-            let plus4 = plus4.get(row).and_then(|plus4| digits(plus4, 4)).filter(|plus4| plus4 != "0000");
+            let zip =
+                digits(zip, 5).ok_or_else(|| ("bad_value", format!("ZIP code is `{zip}`")))?;
+            let plus4 = plus4
+                .get(row)
+                .and_then(|plus4| digits(plus4, 4))
+                .filter(|plus4| plus4 != "0000");
             let text = required(period.get(row), "period")?;
-            let (begin_date, end_date) = quarter_of(text).ok_or_else(|| ("bad_value", format!("period is `{text}`, not a year and a quarter")))?;
+            let (begin_date, end_date) = quarter_of(text).ok_or_else(|| {
+                (
+                    "bad_value",
+                    format!("period is `{text}`, not a year and a quarter"),
+                )
+            })?;
             let cell = |cell: Option<&str>| cell.unwrap_or_default().to_owned();
             Ok(Boundary {
                 state: settings.state.clone(),
@@ -167,7 +230,9 @@ fn read_addresses(context: &Context<'_>, file: &SourceFrame, settings: &Settings
         };
         match read() {
             Ok(boundary) => rows.boundaries.push(boundary),
-            Err(refusal) => rows.boundary_issues.push(quarantined(context, BOUNDARY, refusal, &pointers)),
+            Err(refusal) => rows
+                .boundary_issues
+                .push(quarantined(context, BOUNDARY, refusal, &pointers)),
         }
     }
     Ok(())
@@ -175,20 +240,35 @@ fn read_addresses(context: &Context<'_>, file: &SourceFrame, settings: &Settings
 
 /// A location code: four digits.
 fn location(text: &str) -> std::result::Result<String, Refusal> {
-    digits(text, 4).ok_or_else(|| ("bad_value", format!("location code is `{text}`, not four digits")))
+    digits(text, 4).ok_or_else(|| {
+        (
+            "bad_value",
+            format!("location code is `{text}`, not four digits"),
+        )
+    })
 }
 
 fn digits(text: &str, width: usize) -> Option<String> {
-    (text.len() <= width && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("{text:0>width$}"))
+    (text.len() <= width && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| format!("{text:0>width$}"))
 }
 
-/// The days of `2026Q3`, `Q32026`, `20263` or `Q3 2026`: the description names the column and not its form.
+/// The days of `2026Q3`, `Q32026`, `20263` or `Q3 2026`: the description names the column and not
+/// its form.
 fn quarter_of(text: &str) -> Option<(String, String)> {
     let numbers: String = text.chars().filter(char::is_ascii_digit).collect();
-    if numbers.len() != 5 || text.chars().any(|c| !c.is_ascii_digit() && !matches!(c, 'Q' | 'q' | ' ' | '-')) {
+    if numbers.len() != 5
+        || text
+            .chars()
+            .any(|c| !c.is_ascii_digit() && !matches!(c, 'Q' | 'q' | ' ' | '-'))
+    {
         return None;
     }
-    let (year, quarter) = if numbers.starts_with("20") { numbers.split_at(4) } else { (&numbers[1..], &numbers[..1]) };
+    let (year, quarter) = if numbers.starts_with("20") {
+        numbers.split_at(4)
+    } else {
+        (&numbers[1..], &numbers[..1])
+    };
     quarter_days(year.parse().ok()?, quarter.parse().ok()?)
 }
 

@@ -1,6 +1,7 @@
-//! Turns GeoNames' postal codes, the ZIP to ZCTA crosswalk, the Census relationship file and the weather service's counties into one row per ZIP code and one per ZIP code
-//! and county. A ZIP code is a set of delivery routes: its area, and with it its shares of counties, are those of the tabulation area that
-//! stands for it. Does not return figures of tabulation areas.
+//! Turns GeoNames' postal codes, the ZIP to ZCTA crosswalk, the Census relationship file and the
+//! weather service's counties into one row per ZIP code and one per ZIP code and county. A ZIP code
+//! is a set of delivery routes: its area, and with it its shares of counties, are those of the
+//! tabulation area that stands for it. Does not return figures of tabulation areas.
 
 mod places;
 mod tables;
@@ -35,7 +36,12 @@ struct Settings {
     time_zone: BTreeMap<char, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 7, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 7,
+    build: Build::Whole(build),
+    check,
+    vocabulary: None,
+};
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration).map(drop)
@@ -45,23 +51,62 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = super::settings(context.declaration)?;
     let mut issues = Vec::new();
     let sources = Sources::read(context, &mut issues)?;
-    let codes: BTreeSet<&String> = sources.places.keys().chain(sources.crosswalk.keys()).collect();
-    let (mut zips, mut counties) = (Vec::with_capacity(codes.len()), Vec::with_capacity(codes.len() * 2));
+    let codes: BTreeSet<&String> = sources
+        .places
+        .keys()
+        .chain(sources.crosswalk.keys())
+        .collect();
+    let (mut zips, mut counties) = (
+        Vec::with_capacity(codes.len()),
+        Vec::with_capacity(codes.len() * 2),
+    );
     for code in codes {
         let places = sources.places.get(code).map_or(&[][..], Vec::as_slice);
-        let subject = Subject { code, places, crosswalk: sources.crosswalk.get(code), sources: &sources, settings: &settings };
+        let subject = Subject {
+            code,
+            places,
+            crosswalk: sources.crosswalk.get(code),
+            sources: &sources,
+            settings: &settings,
+        };
         let mut warnings = Vec::new();
         if let Some(zip) = subject.zip(&mut warnings) {
             counties.extend(subject.counties(&zip));
             zips.push(zip);
-            issues.extend(warnings.into_iter().map(|(rule, detail)| finding(rule, Severity::Warning, ZIP, &format!("{ZIP}:{code}"), detail)));
+            issues.extend(warnings.into_iter().map(|(rule, detail)| {
+                finding(
+                    rule,
+                    Severity::Warning,
+                    ZIP,
+                    &format!("{ZIP}:{code}"),
+                    detail,
+                )
+            }));
         } else {
-            let pointers: Vec<u64> = places.iter().flat_map(|place| place.pointers.iter().copied()).collect();
-            add_quarantine(&mut issues, context, "missing_value", &format!("{ZIP}:{code}"), "no state, and not a military code".to_owned(), &pointers);
+            let pointers: Vec<u64> = places
+                .iter()
+                .flat_map(|place| place.pointers.iter().copied())
+                .collect();
+            add_quarantine(
+                &mut issues,
+                context,
+                "missing_value",
+                &format!("{ZIP}:{code}"),
+                "no state, and not a military code".to_owned(),
+                &pointers,
+            );
         }
     }
-    let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: BTreeMap::new(), frame, issues };
-    Ok(vec![table(ZIP, tables::zips(&zips)?, issues), table(COUNTY, tables::counties(&counties)?, Vec::new())])
+    let table = |dataset_id: &str, frame, issues| Table {
+        dataset_id: dataset_id.to_owned(),
+        partition: BTreeMap::new(),
+        frame,
+        issues,
+    };
+    Ok(vec![
+        table(ZIP, tables::zips(&zips)?, issues),
+        table(COUNTY, tables::counties(&counties)?, Vec::new()),
+    ])
 }
 
 /// A row of `zip.zip`.
@@ -121,34 +166,73 @@ impl Subject<'_> {
     /// # Issues
     /// Types and joins that no setting knows, and what the sources contradict each other in.
     fn zip(&self, warnings: &mut Warnings) -> Option<Zip> {
-        // A place with a state comes before a military address of the same code; otherwise the order of the file holds.
-        let place = self.places.iter().find(|place| place.state.is_some()).or_else(|| self.places.first());
+        // A place with a state comes before a military address of the same code; otherwise the
+        // order of the file holds.
+        let place = self
+            .places
+            .iter()
+            .find(|place| place.state.is_some())
+            .or_else(|| self.places.first());
         let is_military = place.is_some_and(|place| place.state.is_none());
         let state = match place {
-            Some(place) => place.state.clone().or_else(|| self.military_state(place, warnings))?,
+            Some(place) => place
+                .state
+                .clone()
+                .or_else(|| self.military_state(place, warnings))?,
             None => self.crosswalk?.state.clone(),
         };
-        let city = place.map_or_else(|| self.crosswalk.map(|crosswalk| crosswalk.city.clone()).unwrap_or_default(), Place::city);
+        let city = place.map_or_else(
+            || {
+                self.crosswalk
+                    .map(|crosswalk| crosswalk.city.clone())
+                    .unwrap_or_default()
+            },
+            Place::city,
+        );
         let (zcta, zcta_match) = self.zcta(warnings);
-        let mut pointers: Vec<u64> = self.places.iter().flat_map(|place| place.pointers.iter().copied()).collect();
+        let mut pointers: Vec<u64> = self
+            .places
+            .iter()
+            .flat_map(|place| place.pointers.iter().copied())
+            .collect();
         if let Some(crosswalk) = self.crosswalk {
             pointers.extend(&crosswalk.pointers);
             if crosswalk.state != state && !is_military {
-                warnings.push(("state_conflict", format!("the crosswalk has the state {}", crosswalk.state)));
+                warnings.push((
+                    "state_conflict",
+                    format!("the crosswalk has the state {}", crosswalk.state),
+                ));
             }
         }
         let mut named = place.and_then(|place| place.county_fips.clone());
-        let parts = zcta.as_ref().map_or(&[][..], |zcta| self.sources.parts(zcta));
-        // GeoNames' county is used unless the tabulation area has no part in it. A post office may lie outside the area where its box holders live, so that
-        // neither source is known to be wrong.
-        let contradicted = named.take_if(|fips| zcta.as_ref().is_some_and(|zcta| !self.sources.may_touch(zcta, fips)));
-        let is_land_certain = contradicted.is_none() || (zcta_match == "same_code" && !self.is_post_office());
-        let by_land = primary(parts, &zcta_match).filter(|_| !is_military && named.is_none() && is_land_certain).map(|part| part.fips.clone());
-        // The parts are looked at where they decide the county, or are all that is known of the tabulation area.
+        let parts = zcta
+            .as_ref()
+            .map_or(&[][..], |zcta| self.sources.parts(zcta));
+        // GeoNames' county is used unless the tabulation area has no part in it. A post office may
+        // lie outside the area where its box holders live, so that neither source is known to be
+        // wrong.
+        let contradicted = named.take_if(|fips| {
+            zcta.as_ref()
+                .is_some_and(|zcta| !self.sources.may_touch(zcta, fips))
+        });
+        let is_land_certain =
+            contradicted.is_none() || (zcta_match == "same_code" && !self.is_post_office());
+        let by_land = primary(parts, &zcta_match)
+            .filter(|_| !is_military && named.is_none() && is_land_certain)
+            .map(|part| part.fips.clone());
+        // The parts are looked at where they decide the county, or are all that is known of the
+        // tabulation area.
         let is_by_land = by_land.is_some();
-        let listed = place.and_then(|place| place.territory_county.as_deref()).filter(|_| named.is_none() && !is_by_land);
-        let post_office = self.crosswalk.map_or(city.as_str(), |crosswalk| &crosswalk.city);
-        let by_name = || self.sources.territory_county(&state, listed?, post_office, parts);
+        let listed = place
+            .and_then(|place| place.territory_county.as_deref())
+            .filter(|_| named.is_none() && !is_by_land);
+        let post_office = self
+            .crosswalk
+            .map_or(city.as_str(), |crosswalk| &crosswalk.city);
+        let by_name = || {
+            self.sources
+                .territory_county(&state, listed?, post_office, parts)
+        };
         let county = named.or(by_land).or_else(by_name).filter(|_| !is_military);
         let listed = listed.filter(|listed| self.sources.named_county(&state, listed) != county);
         if let Some(listed) = listed {
@@ -158,22 +242,44 @@ impl Subject<'_> {
             warnings.push(("county_conflict", format!("GeoNames has the place in county {fips}, in which the tabulation area has no part")));
         }
         let is_county_named = county.is_some() && !is_by_land;
-        if is_by_land || listed.is_some() || contradicted.is_some() || (self.crosswalk.is_none() && zcta.is_some()) {
+        if is_by_land
+            || listed.is_some()
+            || contradicted.is_some()
+            || (self.crosswalk.is_none() && zcta.is_some())
+        {
             pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
         }
         let county = county.map(|fips| {
             let part = parts.iter().find(|part| is_by_land && part.fips == fips);
-            let name = self.county_name(&fips, part.and_then(|part| part.name.clone()), place, &mut pointers);
+            let name = self.county_name(
+                &fips,
+                part.and_then(|part| part.name.clone()),
+                place,
+                &mut pointers,
+            );
             (fips, name)
         });
-        let time_zone = if is_military { TimeZone::Unknown("military") } else { self.time_zone(&state, county.as_ref(), &mut pointers, warnings) };
+        let time_zone = if is_military {
+            TimeZone::Unknown("military")
+        } else {
+            self.time_zone(&state, county.as_ref(), &mut pointers, warnings)
+        };
         if place.is_some_and(|place| place.has_bad_point) {
-            warnings.push(("bad_coordinate", "the place has coordinates that are none".to_owned()));
+            warnings.push((
+                "bad_coordinate",
+                "the place has coordinates that are none".to_owned(),
+            ));
         }
         Some(Zip {
             code: self.code.to_owned(),
-            zip_type: if is_military { "military".to_owned() } else { self.zip_type(warnings) },
-            type_raw: self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.clone()),
+            zip_type: if is_military {
+                "military".to_owned()
+            } else {
+                self.zip_type(warnings)
+            },
+            type_raw: self
+                .crosswalk
+                .and_then(|crosswalk| crosswalk.zip_type.clone()),
             other_cities: self.other_cities(&city),
             city,
             state,
@@ -191,18 +297,39 @@ impl Subject<'_> {
         })
     }
 
-    /// The time zone of the county; where the list lacks it, or there is none, that of the state if it has but one.
-    fn time_zone(&self, state: &str, county: Option<&(String, Option<String>)>, pointers: &mut Vec<u64>, warnings: &mut Warnings) -> TimeZone {
+    /// The time zone of the county; where the list lacks it, or there is none, that of the state if
+    /// it has but one.
+    fn time_zone(
+        &self,
+        state: &str,
+        county: Option<&(String, Option<String>)>,
+        pointers: &mut Vec<u64>,
+        warnings: &mut Warnings,
+    ) -> TimeZone {
         let zones = &self.sources.time_zones;
-        let of_county = county.and_then(|(fips, _)| zones.of_county(fips)).map(|letters| (letters, "county"));
-        let Some((letters, basis)) = of_county.or_else(|| Some((zones.of_state(state)?, "state"))) else {
-            return TimeZone::Unknown(if zones.is_empty() { "list_not_read" } else { "not_listed" });
+        let of_county = county
+            .and_then(|(fips, _)| zones.of_county(fips))
+            .map(|letters| (letters, "county"));
+        let Some((letters, basis)) = of_county.or_else(|| Some((zones.of_state(state)?, "state")))
+        else {
+            return TimeZone::Unknown(if zones.is_empty() {
+                "list_not_read"
+            } else {
+                "not_listed"
+            });
         };
         let Some(letter) = letters.only() else {
-            return TimeZone::Unknown(if basis == "county" { "county_is_divided" } else { "state_is_divided" });
+            return TimeZone::Unknown(if basis == "county" {
+                "county_is_divided"
+            } else {
+                "state_is_divided"
+            });
         };
         let Some(name) = self.settings.time_zone.get(&letter) else {
-            warnings.push(("unmapped_time_zone", format!("the time zone `{letter}` is not among the settings")));
+            warnings.push((
+                "unmapped_time_zone",
+                format!("the time zone `{letter}` is not among the settings"),
+            ));
             return TimeZone::Unknown("not_listed");
         };
         pointers.extend(&letters.pointers);
@@ -211,13 +338,22 @@ impl Subject<'_> {
 
     /// The region that the first digits of the code belong to, if they are of military mail.
     fn military_region(&self) -> Option<String> {
-        self.settings.military.iter().find(|(digits, _)| self.code.starts_with(digits.as_str())).map(|(_, region)| region.clone())
+        self.settings
+            .military
+            .iter()
+            .find(|(digits, _)| self.code.starts_with(digits.as_str()))
+            .map(|(_, region)| region.clone())
     }
 
-    /// The region of a military address: the second word of its name, or else by the first digits of its code.
+    /// The region of a military address: the second word of its name, or else by the first digits
+    /// of its code.
     fn military_state(&self, place: &Place, warnings: &mut Warnings) -> Option<String> {
         let by_code = self.military_region();
-        let word = place.name.split_whitespace().nth(1).filter(|word| self.settings.military.values().any(|region| region == word));
+        let word = place
+            .name
+            .split_whitespace()
+            .nth(1)
+            .filter(|word| self.settings.military.values().any(|region| region == word));
         match (word, by_code) {
             (Some(word), Some(region)) if word != region => {
                 warnings.push(("military_region", format!("`{}` names another region than the code's first digits, which are of {region}", place.name)));
@@ -225,7 +361,13 @@ impl Subject<'_> {
             }
             (Some(word), _) => Some(word.to_owned()),
             (None, Some(region)) => {
-                warnings.push(("military_region", format!("`{}` names no region; the code's first digits are of {region}", place.name)));
+                warnings.push((
+                    "military_region",
+                    format!(
+                        "`{}` names no region; the code's first digits are of {region}",
+                        place.name
+                    ),
+                ));
                 Some(region)
             }
             (None, None) => None,
@@ -234,19 +376,31 @@ impl Subject<'_> {
 
     /// Whether the code serves post office boxes or a single recipient.
     fn is_post_office(&self) -> bool {
-        let raw = self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.as_ref());
-        raw.and_then(|raw| self.settings.zip_type.get(raw)).is_some_and(|known| known == "po_box_or_unique")
+        let raw = self
+            .crosswalk
+            .and_then(|crosswalk| crosswalk.zip_type.as_ref());
+        raw.and_then(|raw| self.settings.zip_type.get(raw))
+            .is_some_and(|known| known == "po_box_or_unique")
     }
 
     fn zip_type(&self, warnings: &mut Warnings) -> String {
-        let Some(raw) = self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.as_ref()) else { return "unknown".to_owned() };
+        let Some(raw) = self
+            .crosswalk
+            .and_then(|crosswalk| crosswalk.zip_type.as_ref())
+        else {
+            return "unknown".to_owned();
+        };
         self.settings.zip_type.get(raw).cloned().unwrap_or_else(|| {
-            warnings.push(("unmapped_type", format!("the type `{raw}` is not among the settings")));
+            warnings.push((
+                "unmapped_type",
+                format!("the type `{raw}` is not among the settings"),
+            ));
             "unknown".to_owned()
         })
     }
 
-    /// The tabulation area and how it is known. One of the same code that the relationship file has is known without the crosswalk.
+    /// The tabulation area and how it is known. One of the same code that the relationship file has
+    /// is known without the crosswalk.
     fn zcta(&self, warnings: &mut Warnings) -> (Option<String>, String) {
         let Some(crosswalk) = self.crosswalk else {
             return match self.sources.parts(self.code).is_empty() {
@@ -257,18 +411,30 @@ impl Subject<'_> {
         let join = crosswalk.join.as_deref().unwrap_or_default();
         let how = self.settings.zcta_match.get(join);
         if how.is_none() {
-            warnings.push(("unmapped_match", format!("the join `{join}` is not among the settings")));
+            warnings.push((
+                "unmapped_match",
+                format!("the join `{join}` is not among the settings"),
+            ));
         }
         match (&crosswalk.zcta, how.map(String::as_str)) {
-            (Some(zcta), Some(how @ ("same_code" | "spatial_join"))) => (Some(zcta.clone()), how.to_owned()),
+            (Some(zcta), Some(how @ ("same_code" | "spatial_join"))) => {
+                (Some(zcta.clone()), how.to_owned())
+            }
             _ => (None, "none".to_owned()),
         }
     }
 
     fn other_cities(&self, city: &str) -> Vec<String> {
         let mut others: Vec<String> = Vec::new();
-        for name in self.places.iter().map(Place::city).chain(self.crosswalk.map(|crosswalk| crosswalk.city.clone())) {
-            if !name.eq_ignore_ascii_case(city) && !others.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
+        for name in self
+            .places
+            .iter()
+            .map(Place::city)
+            .chain(self.crosswalk.map(|crosswalk| crosswalk.city.clone()))
+        {
+            if !name.eq_ignore_ascii_case(city)
+                && !others.iter().any(|other| other.eq_ignore_ascii_case(&name))
+            {
                 others.push(name);
             }
         }
@@ -276,26 +442,52 @@ impl Subject<'_> {
     }
 
     /// The county's name in the national list, else in the relationship file, else with the place.
-    fn county_name(&self, fips: &str, part: Option<String>, place: Option<&Place>, pointers: &mut Vec<u64>) -> Option<String> {
+    fn county_name(
+        &self,
+        fips: &str,
+        part: Option<String>,
+        place: Option<&Place>,
+        pointers: &mut Vec<u64>,
+    ) -> Option<String> {
         if let Some(county) = self.sources.county_names.get(fips) {
             pointers.extend(&county.pointers);
             return Some(county.name.clone());
         }
-        part.or_else(|| place.filter(|place| place.county_fips.as_deref() == Some(fips))?.county_name.clone())
+        part.or_else(|| {
+            place
+                .filter(|place| place.county_fips.as_deref() == Some(fips))?
+                .county_name
+                .clone()
+        })
     }
 
-    /// The counties of a ZIP code: those that its tabulation area has a part in, and the one that is named.
+    /// The counties of a ZIP code: those that its tabulation area has a part in, and the one that
+    /// is named.
     fn counties(&self, zip: &Zip) -> Vec<ZipCounty> {
         let mut counties = Vec::new();
-        let parts = match zip.zcta.as_ref().map(|zcta| (self.sources.parts(zcta), zip.zcta_match.as_str())) {
-            // A post office that lies in a tabulation area lies in a county for certain only where there is but one.
+        let parts = match zip
+            .zcta
+            .as_ref()
+            .map(|zcta| (self.sources.parts(zcta), zip.zcta_match.as_str()))
+        {
+            // A post office that lies in a tabulation area lies in a county for certain only where
+            // there is but one.
             Some((parts, "same_code")) if zip.zip_type != "military" => parts,
             Some((parts @ [_], "spatial_join")) if zip.zip_type != "military" => parts,
             _ => &[],
         };
         let land: i64 = parts.iter().map(|part| part.land).sum();
-        let own: Vec<u64> =
-            self.places.iter().flat_map(|place| &place.pointers).chain(self.crosswalk.iter().flat_map(|crosswalk| &crosswalk.pointers)).copied().collect();
+        let own: Vec<u64> = self
+            .places
+            .iter()
+            .flat_map(|place| &place.pointers)
+            .chain(
+                self.crosswalk
+                    .iter()
+                    .flat_map(|crosswalk| &crosswalk.pointers),
+            )
+            .copied()
+            .collect();
         for part in parts {
             let mut pointers = own.clone();
             pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
@@ -307,10 +499,22 @@ impl Subject<'_> {
                 None => part.name.clone(),
             };
             let share = (land > 0).then(|| part.land as f64 / land as f64);
-            counties.push(ZipCounty { zip: zip.code.clone(), county_fips: part.fips.clone(), county_name: name, share, basis: "land_area", pointers });
+            counties.push(ZipCounty {
+                zip: zip.code.clone(),
+                county_fips: part.fips.clone(),
+                county_name: name,
+                share,
+                basis: "land_area",
+                pointers,
+            });
         }
-        let named = zip.county.as_ref().filter(|_| zip.is_county_named).map(|(fips, _)| fips);
-        // If the sources contradict each other and neither decides the county, both counties are listed.
+        let named = zip
+            .county
+            .as_ref()
+            .filter(|_| zip.is_county_named)
+            .map(|(fips, _)| fips);
+        // If the sources contradict each other and neither decides the county, both counties are
+        // listed.
         let named = named.or_else(|| zip.contradicted.as_ref().filter(|_| zip.county.is_none()));
         if let Some(fips) = named.filter(|fips| !parts.iter().any(|part| part.fips == **fips)) {
             let pointers = named_pointers(&own, self.sources.county_names.get(fips), parts);
@@ -331,23 +535,41 @@ impl Subject<'_> {
 /// The named county is a row of its own because the parts do not have it: they are evidence too.
 fn named_pointers(own: &[u64], county: Option<&places::CountyName>, parts: &[County]) -> Vec<u64> {
     let parts = parts.iter().flat_map(|part| &part.pointers);
-    own.iter().chain(county.iter().flat_map(|county| &county.pointers)).chain(parts).copied().collect()
+    own.iter()
+        .chain(county.iter().flat_map(|county| &county.pointers))
+        .chain(parts)
+        .copied()
+        .collect()
 }
 
 /// The part with most land; of an area that only surrounds a post office, its one county.
 fn primary<'p>(parts: &'p [County], zcta_match: &str) -> Option<&'p County> {
     match zcta_match {
-        "same_code" => parts.iter().max_by(|a, b| a.land.cmp(&b.land).then_with(|| b.fips.cmp(&a.fips))),
+        "same_code" => parts
+            .iter()
+            .max_by(|a, b| a.land.cmp(&b.land).then_with(|| b.fips.cmp(&a.fips))),
         _ => parts.first().filter(|_| parts.len() == 1),
     }
 }
 
 /// The postal code of a state by any of its names; of a territory by its country code.
 fn postal_state(country: &str, admin1: Option<&str>) -> Option<String> {
-    if country == "US" { admin1.and_then(state::usps) } else { state::usps(country) }.map(str::to_owned)
+    if country == "US" {
+        admin1.and_then(state::usps)
+    } else {
+        state::usps(country)
+    }
+    .map(str::to_owned)
 }
 
-fn add_quarantine(issues: &mut Vec<Issue>, context: &Context<'_>, code: &str, record: &str, detail: String, pointers: &[u64]) {
+fn add_quarantine(
+    issues: &mut Vec<Issue>,
+    context: &Context<'_>,
+    code: &str,
+    record: &str,
+    detail: String,
+    pointers: &[u64],
+) {
     let mut issue = finding(code, Severity::Quarantine, ZIP, record, detail);
     issue.pointer = context.resolve(pointers).into_iter().next();
     issues.push(issue);
@@ -360,11 +582,21 @@ mod tests {
     use super::time_zones::TimeZones;
     use super::*;
 
-    /// Codes, counties and joins of GeoNames (12 April 2024), the crosswalk of 2022 and the relationship file of 2020.
+    /// Codes, counties and joins of GeoNames (12 April 2024), the crosswalk of 2022 and the
+    /// relationship file of 2020.
     #[test]
     fn geonames_county_counts_where_the_tabulation_area_has_a_part_in_it() {
-        let part = |(fips, land): &(&str, i64)| County { fips: (*fips).to_owned(), name: None, land: *land, pointers: Vec::new() };
-        let of_type = |zip_type: &str, state: &str, county: &str, (zcta, join): (&str, &str), parts: &[(&str, i64)]| {
+        let part = |(fips, land): &(&str, i64)| County {
+            fips: (*fips).to_owned(),
+            name: None,
+            land: *land,
+            pointers: Vec::new(),
+        };
+        let of_type = |zip_type: &str,
+                       state: &str,
+                       county: &str,
+                       (zcta, join): (&str, &str),
+                       parts: &[(&str, i64)]| {
             let place = Place {
                 name: "Place".to_owned(),
                 state: Some(state.to_owned()),
@@ -386,41 +618,123 @@ mod tests {
                 pointers: Vec::new(),
             };
             let parts = HashMap::from([(zcta.to_owned(), parts.iter().map(part).collect())]);
-            let (places, crosswalks, regions, county_names) = (BTreeMap::new(), BTreeMap::new(), HashMap::new(), HashMap::new());
-            let sources = Sources { places, crosswalk: crosswalks, parts, regions, county_names, time_zones: TimeZones::default() };
-            let zcta_match = BTreeMap::from([("same", "same_code"), ("spatial", "spatial_join")].map(|(join, how)| (join.to_owned(), how.to_owned())));
-            let zip_type = BTreeMap::from(["po_box_or_unique", "standard"].map(|known| (known.to_owned(), known.to_owned())));
-            let settings = Settings { zip_type, zcta_match, military: BTreeMap::new(), time_zone: BTreeMap::new() };
-            let subject = Subject { code: "00000", places: &[place], crosswalk: Some(&crosswalk), sources: &sources, settings: &settings };
+            let (places, crosswalks, regions, county_names) = (
+                BTreeMap::new(),
+                BTreeMap::new(),
+                HashMap::new(),
+                HashMap::new(),
+            );
+            let sources = Sources {
+                places,
+                crosswalk: crosswalks,
+                parts,
+                regions,
+                county_names,
+                time_zones: TimeZones::default(),
+            };
+            let zcta_match = BTreeMap::from(
+                [("same", "same_code"), ("spatial", "spatial_join")]
+                    .map(|(join, how)| (join.to_owned(), how.to_owned())),
+            );
+            let zip_type = BTreeMap::from(
+                ["po_box_or_unique", "standard"].map(|known| (known.to_owned(), known.to_owned())),
+            );
+            let settings = Settings {
+                zip_type,
+                zcta_match,
+                military: BTreeMap::new(),
+                time_zone: BTreeMap::new(),
+            };
+            let subject = Subject {
+                code: "00000",
+                places: &[place],
+                crosswalk: Some(&crosswalk),
+                sources: &sources,
+                settings: &settings,
+            };
             let mut warnings = Vec::new();
             let zip = subject.zip(&mut warnings).unwrap();
             let is_warned = warnings.iter().any(|(code, _)| *code == "county_conflict");
-            let rows = subject.counties(&zip).into_iter().map(|row| (row.county_fips, row.basis)).collect::<Vec<_>>();
+            let rows = subject
+                .counties(&zip)
+                .into_iter()
+                .map(|row| (row.county_fips, row.basis))
+                .collect::<Vec<_>>();
             (zip.county.map(|(fips, _)| fips), is_warned, rows)
         };
-        let of_code = |state: &str, county: &str, zcta: (&str, &str), parts: &[(&str, i64)]| of_type("standard", state, county, zcta, parts);
+        let of_code = |state: &str, county: &str, zcta: (&str, &str), parts: &[(&str, i64)]| {
+            of_type("standard", state, county, zcta, parts)
+        };
         let found = |fips: &str| Some(fips.to_owned());
-        let rows = |rows: &[&str]| rows.iter().map(|fips| ((*fips).to_owned(), "land_area")).collect::<Vec<_>>();
+        let rows = |rows: &[&str]| {
+            rows.iter()
+                .map(|fips| ((*fips).to_owned(), "land_area"))
+                .collect::<Vec<_>>()
+        };
         // 27527 Clayton lies in Johnston County; GeoNames has Granville.
-        assert_eq!(of_code("NC", "37077", ("27527", "same"), &[("37101", 114_186_967)]), (found("37101"), true, rows(&["37101"])));
+        assert_eq!(
+            of_code("NC", "37077", ("27527", "same"), &[("37101", 114_186_967)]),
+            (found("37101"), true, rows(&["37101"]))
+        );
         // 57752 Kyle: the code of Shannon County is that of Oglala Lakota since 2015.
-        let kyle = [("46007", 36_583_186), ("46071", 155_468_397), ("46102", 922_787_381)];
-        assert_eq!(of_code("SD", "46113", ("57752", "same"), &kyle), (found("46102"), true, rows(&["46007", "46071", "46102"])));
+        let kyle = [
+            ("46007", 36_583_186),
+            ("46071", 155_468_397),
+            ("46102", 922_787_381),
+        ];
+        assert_eq!(
+            of_code("SD", "46113", ("57752", "same"), &kyle),
+            (found("46102"), true, rows(&["46007", "46071", "46102"]))
+        );
         // A county that has a part holds, whatever has more land.
-        assert_eq!(of_code("SD", "46071", ("57752", "same"), &kyle), (found("46071"), false, rows(&["46007", "46071", "46102"])));
+        assert_eq!(
+            of_code("SD", "46071", ("57752", "same"), &kyle),
+            (found("46071"), false, rows(&["46007", "46071", "46102"]))
+        );
         // 99519 are boxes in Anchorage; the area of the number is on the North Slope.
         assert_eq!(
-            of_type("po_box_or_unique", "AK", "02020", ("99519", "same"), &[("02185", 5_533_233_625)]),
-            (None, true, vec![("02185".to_owned(), "land_area"), ("02020".to_owned(), "named_place")])
+            of_type(
+                "po_box_or_unique",
+                "AK",
+                "02020",
+                ("99519", "same"),
+                &[("02185", 5_533_233_625)]
+            ),
+            (
+                None,
+                true,
+                vec![
+                    ("02185".to_owned(), "land_area"),
+                    ("02020".to_owned(), "named_place")
+                ]
+            )
         );
-        // 21792 Unionville is in Frederick County; the crosswalk has it in an area of Maryland's Eastern Shore. 23273 is a post office of Henrico.
+        // 21792 Unionville is in Frederick County; the crosswalk has it in an area of Maryland's
+        // Eastern Shore. 23273 is a post office of Henrico.
         assert_eq!(
-            of_code("MD", "24021", ("21851", "spatial"), &[("24039", 52_738_932), ("24047", 215_655_475)]),
+            of_code(
+                "MD",
+                "24021",
+                ("21851", "spatial"),
+                &[("24039", 52_738_932), ("24047", 215_655_475)]
+            ),
             (None, true, vec![("24021".to_owned(), "named_place")])
         );
         assert_eq!(
-            of_code("VA", "51760", ("23228", "spatial"), &[("51087", 28_751_745)]),
-            (None, true, vec![("51087".to_owned(), "land_area"), ("51760".to_owned(), "named_place")])
+            of_code(
+                "VA",
+                "51760",
+                ("23228", "spatial"),
+                &[("51087", 28_751_745)]
+            ),
+            (
+                None,
+                true,
+                vec![
+                    ("51087".to_owned(), "land_area"),
+                    ("51760".to_owned(), "named_place")
+                ]
+            )
         );
     }
 }

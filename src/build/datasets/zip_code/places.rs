@@ -36,7 +36,12 @@ impl Place {
     pub(super) fn city(&self) -> String {
         match self.state {
             Some(_) => self.name.clone(),
-            None => self.name.split_whitespace().next().unwrap_or_default().to_owned(),
+            None => self
+                .name
+                .split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
         }
     }
 }
@@ -69,7 +74,8 @@ pub(super) struct Sources {
     pub(super) places: BTreeMap<String, Vec<Place>>,
     pub(super) crosswalk: BTreeMap<String, Crosswalk>,
     pub(super) parts: HashMap<String, Vec<County>>,
-    /// Connecticut's planning region of a tabulation area, and whether it is not the only one; the parts of 2020 have the counties of before.
+    /// Connecticut's planning region of a tabulation area, and whether it is not the only one; the
+    /// parts of 2020 have the counties of before.
     pub(super) regions: HashMap<String, (String, bool)>,
     pub(super) county_names: HashMap<String, CountyName>,
     pub(super) time_zones: TimeZones,
@@ -78,7 +84,11 @@ pub(super) struct Sources {
 impl Sources {
     pub(super) fn read(context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<Self> {
         let mut places = BTreeMap::new();
-        for source in context.read("geonames.postal")?.iter().chain(&context.read("geonames.postal_territory")?) {
+        for source in context
+            .read("geonames.postal")?
+            .iter()
+            .chain(&context.read("geonames.postal_territory")?)
+        {
             issues.extend(source.issues(super::ZIP));
             read_places(context, source, &mut places, issues)?;
         }
@@ -102,17 +112,30 @@ impl Sources {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a tabulation area may lie in a county: it has a part there, or its parts are unknown.
+    /// Whether a tabulation area may lie in a county: it has a part there, or its parts are
+    /// unknown.
     pub(super) fn may_touch(&self, zcta: &str, fips: &str) -> bool {
         let parts = self.parts(zcta);
-        let is_region = || self.regions.get(zcta).is_some_and(|(region, is_split)| region == fips || (*is_split && region[..2] == fips[..2]));
+        let is_region = || {
+            self.regions.get(zcta).is_some_and(|(region, is_split)| {
+                region == fips || (*is_split && region[..2] == fips[..2])
+            })
+        };
         parts.is_empty() || parts.iter().any(|part| part.fips == fips) || is_region()
     }
 
-    /// The county of a territory's ZIP code that lies in some parts of a tabulation area. GeoNames' list says which, unless it contradicts the area: then it is the
-    /// county that the post office is named after, where that is a part of the area. None where nothing in the sources agrees.
-    pub(super) fn territory_county(&self, usps: &str, listed: &str, city: &str, parts: &[County]) -> Option<String> {
-        let is_there = |fips: &String| parts.is_empty() || parts.iter().any(|part| part.fips == *fips);
+    /// The county of a territory's ZIP code that lies in some parts of a tabulation area. GeoNames'
+    /// list says which, unless it contradicts the area: then it is the county that the post office
+    /// is named after, where that is a part of the area. None where nothing in the sources agrees.
+    pub(super) fn territory_county(
+        &self,
+        usps: &str,
+        listed: &str,
+        city: &str,
+        parts: &[County],
+    ) -> Option<String> {
+        let is_there =
+            |fips: &String| parts.is_empty() || parts.iter().any(|part| part.fips == *fips);
         let county = |name: &str| self.named_county(usps, name).filter(is_there);
         county(listed).or_else(|| county(city).filter(|_| !parts.is_empty()))
     }
@@ -124,33 +147,65 @@ impl Sources {
             let known = words(&county.name);
             known == wanted || (known.len() == wanted.len() + 1 && known.starts_with(&wanted))
         };
-        let mut found = self.county_names.iter().filter(|(fips, county)| fips.starts_with(state) && is_wanted(county)).map(|(fips, _)| fips.clone());
+        let mut found = self
+            .county_names
+            .iter()
+            .filter(|(fips, county)| fips.starts_with(state) && is_wanted(county))
+            .map(|(fips, _)| fips.clone());
         found.next().filter(|_| found.next().is_none())
     }
 
     fn read_crosswalk(&mut self, context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<()> {
-        let Some(source) = context.read(CROSSWALK)?.pop() else { return Ok(()) };
+        let Some(source) = context.read(CROSSWALK)?.pop() else {
+            return Ok(());
+        };
         issues.extend(source.issues(super::ZIP));
         let frame = context.without_repeats(&source.frame)?;
         let column = |name: &str| text(&frame, name);
-        let (zip, city, usps, zip_type, zcta, join) =
-            (column("zip")?, column("city")?, column("state")?, column("zip_type")?, column("zcta")?, column("zcta_match")?);
+        let (zip, city, usps, zip_type, zcta, join) = (
+            column("zip")?,
+            column("city")?,
+            column("state")?,
+            column("zip_type")?,
+            column("zcta")?,
+            column("zcta_match")?,
+        );
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
             let pointers = pointers.unwrap_or_default();
             let mut refuse = |code: &str, detail: String| {
-                let record = format!("{}@{}", CROSSWALK, pointers.get(2).copied().unwrap_or_default());
+                let record = format!(
+                    "{}@{}",
+                    CROSSWALK,
+                    pointers.get(2).copied().unwrap_or_default()
+                );
                 add_quarantine(issues, context, code, &record, detail, &pointers);
             };
             let Some(code) = zip.get(row).and_then(code_of_number) else {
-                refuse("bad_value", format!("ZIP_CODE is `{}`, not five digits or a number of three to five", zip.get(row).unwrap_or_default()));
+                refuse(
+                    "bad_value",
+                    format!(
+                        "ZIP_CODE is `{}`, not five digits or a number of three to five",
+                        zip.get(row).unwrap_or_default()
+                    ),
+                );
                 continue;
             };
-            let (Some(city), Some(state)) = (city.get(row), usps.get(row).and_then(state::usps)) else {
-                refuse("missing_value", format!("{code} has no post office, or no state ({})", usps.get(row).unwrap_or_default()));
+            let (Some(city), Some(state)) = (city.get(row), usps.get(row).and_then(state::usps))
+            else {
+                refuse(
+                    "missing_value",
+                    format!(
+                        "{code} has no post office, or no state ({})",
+                        usps.get(row).unwrap_or_default()
+                    ),
+                );
                 continue;
             };
             if self.crosswalk.contains_key(&code) {
-                refuse("duplicate_key", format!("{code} is there before, with other values"));
+                refuse(
+                    "duplicate_key",
+                    format!("{code} is there before, with other values"),
+                );
                 continue;
             }
             let record = Crosswalk {
@@ -166,29 +221,59 @@ impl Sources {
         Ok(())
     }
 
-    /// Parts that cannot be read are left out here; they are findings of the geographic family, which reads the same file.
+    /// Parts that cannot be read are left out here; they are findings of the geographic family,
+    /// which reads the same file.
     fn read_parts(&mut self, context: &Context<'_>) -> Result<()> {
         let source = context.read_one("census.zcta_county")?;
         let frame = context.without_repeats(&source.frame)?;
-        let (zcta, fips, name, land) = (text(&frame, "zcta")?, text(&frame, "county_fips")?, text(&frame, "county_name")?, text(&frame, "land_part")?);
+        let (zcta, fips, name, land) = (
+            text(&frame, "zcta")?,
+            text(&frame, "county_fips")?,
+            text(&frame, "county_name")?,
+            text(&frame, "land_part")?,
+        );
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
-            let land: Option<i64> = land.get(row).and_then(|land| land.parse().ok()).filter(|land| *land >= 0);
+            let land: Option<i64> = land
+                .get(row)
+                .and_then(|land| land.parse().ok())
+                .filter(|land| *land >= 0);
             // Rows without a tabulation area are county land outside every one.
-            if let (Some(zcta), Some(fips), Some(land)) = (zcta.get(row), fips.get(row).filter(|fips| is_code(fips)), land) {
-                let part = County { fips: fips.to_owned(), name: name.get(row).map(str::to_owned), land, pointers: pointers.unwrap_or_default() };
+            if let (Some(zcta), Some(fips), Some(land)) = (
+                zcta.get(row),
+                fips.get(row).filter(|fips| is_code(fips)),
+                land,
+            ) {
+                let part = County {
+                    fips: fips.to_owned(),
+                    name: name.get(row).map(str::to_owned),
+                    land,
+                    pointers: pointers.unwrap_or_default(),
+                };
                 self.parts.entry(zcta.to_owned()).or_default().push(part);
             }
         }
-        self.parts.values_mut().for_each(|parts| parts.sort_by(|a, b| a.fips.cmp(&b.fips)));
+        self.parts
+            .values_mut()
+            .for_each(|parts| parts.sort_by(|a, b| a.fips.cmp(&b.fips)));
         Ok(())
     }
 
     fn read_regions(&mut self, context: &Context<'_>) -> Result<()> {
         let frame = context.read_one("census.ct_planning_region")?.frame;
-        let (zctas, regions, split) = (text(&frame, "zcta")?, text(&frame, "region_fips")?, text(&frame, "is_split")?);
+        let (zctas, regions, split) = (
+            text(&frame, "zcta")?,
+            text(&frame, "region_fips")?,
+            text(&frame, "is_split")?,
+        );
         for row in 0..frame.height() {
-            if let (Some(zcta), Some(region)) = (zctas.get(row), regions.get(row).filter(|region| is_code(region))) {
-                self.regions.insert(zcta.to_owned(), (region.to_owned(), split.get(row) == Some("yes")));
+            if let (Some(zcta), Some(region)) = (
+                zctas.get(row),
+                regions.get(row).filter(|region| is_code(region)),
+            ) {
+                self.regions.insert(
+                    zcta.to_owned(),
+                    (region.to_owned(), split.get(row) == Some("yes")),
+                );
             }
         }
         Ok(())
@@ -196,50 +281,108 @@ impl Sources {
 
     fn read_county_names(&mut self, context: &Context<'_>) -> Result<()> {
         let frame = context.read_one("census.county_code")?.frame;
-        let (state, county, name) = (text(&frame, "state_fips")?, text(&frame, "county_code")?, text(&frame, "name")?);
+        let (state, county, name) = (
+            text(&frame, "state_fips")?,
+            text(&frame, "county_code")?,
+            text(&frame, "name")?,
+        );
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
-            if let (Some(state), Some(county), Some(name)) = (state.get(row), county.get(row), name.get(row)) {
-                let entry = CountyName { name: name.to_owned(), pointers: pointers.unwrap_or_default() };
-                self.county_names.entry(format!("{state}{county}")).or_insert(entry);
+            if let (Some(state), Some(county), Some(name)) =
+                (state.get(row), county.get(row), name.get(row))
+            {
+                let entry = CountyName {
+                    name: name.to_owned(),
+                    pointers: pointers.unwrap_or_default(),
+                };
+                self.county_names
+                    .entry(format!("{state}{county}"))
+                    .or_insert(entry);
             }
         }
         Ok(())
     }
 }
 
-fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMap<String, Vec<Place>>, issues: &mut Vec<Issue>) -> Result<()> {
+fn read_places(
+    context: &Context<'_>,
+    source: &SourceFrame,
+    places: &mut BTreeMap<String, Vec<Place>>,
+    issues: &mut Vec<Issue>,
+) -> Result<()> {
     let frame = context.without_repeats(&source.frame)?;
     let column = |name: &str| text(&frame, name);
-    let (country, zip, name, admin1, county, county_code) =
-        (column("country")?, column("zip")?, column("place_name")?, column("state")?, column("county_name")?, column("county_code")?);
+    let (country, zip, name, admin1, county, county_code) = (
+        column("country")?,
+        column("zip")?,
+        column("place_name")?,
+        column("state")?,
+        column("county_name")?,
+        column("county_code")?,
+    );
     let (lat, lon, accuracy) = (column("lat")?, column("lon")?, column("accuracy")?);
     // The territories' lists have the county where others have the state.
-    let territory_county = source.frame.column("territory_county").is_ok().then(|| column("territory_county")).transpose()?;
+    let territory_county = source
+        .frame
+        .column("territory_county")
+        .is_ok()
+        .then(|| column("territory_county"))
+        .transpose()?;
     for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
         let pointers = pointers.unwrap_or_default();
         let mut refuse = |code: &str, detail: String| {
-            let record = format!("{}@{}", "geonames.postal", pointers.get(2).copied().unwrap_or_default());
+            let record = format!(
+                "{}@{}",
+                "geonames.postal",
+                pointers.get(2).copied().unwrap_or_default()
+            );
             add_quarantine(issues, context, code, &record, detail, &pointers);
         };
-        let (Some(code), Some(name), Some(country)) = (zip.get(row).filter(|code| is_code(code)), name.get(row), country.get(row)) else {
-            refuse("bad_value", format!("`{}` is no ZIP code of five digits, or the place has no name", zip.get(row).unwrap_or_default()));
+        let (Some(code), Some(name), Some(country)) = (
+            zip.get(row).filter(|code| is_code(code)),
+            name.get(row),
+            country.get(row),
+        ) else {
+            refuse(
+                "bad_value",
+                format!(
+                    "`{}` is no ZIP code of five digits, or the place has no name",
+                    zip.get(row).unwrap_or_default()
+                ),
+            );
             continue;
         };
         let state = postal_state(country, admin1.get(row));
         if state.is_none() && admin1.get(row).is_some() {
-            refuse("unknown_state", format!("{code} has the state `{}`, which is not a state", admin1.get(row).unwrap_or_default()));
+            refuse(
+                "unknown_state",
+                format!(
+                    "{code} has the state `{}`, which is not a state",
+                    admin1.get(row).unwrap_or_default()
+                ),
+            );
             continue;
         }
         // The county's code is relative to the state; of a territory it is GeoNames' own.
-        let digits = county_code.get(row).filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
-        let county_fips = digits.filter(|_| country == "US").zip(state.as_deref().and_then(state::fips)).map(|(county, state)| format!("{state}{county}"));
-        let point = lat.get(row).and_then(|text| degrees(text, 90.0)).zip(lon.get(row).and_then(|text| degrees(text, 180.0)));
+        let digits = county_code
+            .get(row)
+            .filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
+        let county_fips = digits
+            .filter(|_| country == "US")
+            .zip(state.as_deref().and_then(state::fips))
+            .map(|(county, state)| format!("{state}{county}"));
+        let point = lat
+            .get(row)
+            .and_then(|text| degrees(text, 90.0))
+            .zip(lon.get(row).and_then(|text| degrees(text, 180.0)));
         let place = Place {
             name: name.to_owned(),
             state,
             county_fips,
             county_name: county.get(row).map(str::to_owned),
-            territory_county: territory_county.as_ref().and_then(|county| county.get(row)).map(str::to_owned),
+            territory_county: territory_county
+                .as_ref()
+                .and_then(|county| county.get(row))
+                .map(str::to_owned),
             has_bad_point: point.is_none() && (lat.get(row).is_some() || lon.get(row).is_some()),
             lat: point.map(|(lat, _)| lat),
             lon: point.map(|(_, lon)| lon),
@@ -265,34 +408,114 @@ fn code_of_number(cell: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Square metres of the relationship file of 2020 for tabulation area 00784, in which the Postal Service's Guayama 00785 lies; GeoNames lists 00785 under Guayanilla.
+    /// Square metres of the relationship file of 2020 for tabulation area 00784, in which the
+    /// Postal Service's Guayama 00785 lies; GeoNames lists 00785 under Guayanilla.
     #[test]
     fn territorys_county_is_one_that_the_tabulation_area_has_a_part_in() {
-        let names = [("72035", "Cayey Municipio"), ("72057", "Guayama Municipio"), ("72059", "Guayanilla Municipio"), ("72109", "Patillas Municipio")];
-        let county_names = names.map(|(fips, name)| (fips.to_owned(), CountyName { name: name.to_owned(), pointers: Vec::new() }));
-        let parts = [("72035", 2_804_391), ("72057", 167_872_705), ("72109", 2_181_039)];
-        let parts = parts.map(|(fips, land)| County { fips: fips.to_owned(), name: None, land, pointers: Vec::new() });
+        let names = [
+            ("72035", "Cayey Municipio"),
+            ("72057", "Guayama Municipio"),
+            ("72059", "Guayanilla Municipio"),
+            ("72109", "Patillas Municipio"),
+        ];
+        let county_names = names.map(|(fips, name)| {
+            (
+                fips.to_owned(),
+                CountyName {
+                    name: name.to_owned(),
+                    pointers: Vec::new(),
+                },
+            )
+        });
+        let parts = [
+            ("72035", 2_804_391),
+            ("72057", 167_872_705),
+            ("72109", 2_181_039),
+        ];
+        let parts = parts.map(|(fips, land)| County {
+            fips: fips.to_owned(),
+            name: None,
+            land,
+            pointers: Vec::new(),
+        });
         let (places, crosswalk, none) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
         let county_names = HashMap::from(county_names);
-        let sources = Sources { places, crosswalk, parts: none, regions: HashMap::new(), county_names, time_zones: TimeZones::default() };
-        let county = |listed: &str, city: &str, parts: &[County]| sources.territory_county("PR", listed, city, parts);
-        assert_eq!(county("Guayanilla", "Guayama", &parts).as_deref(), Some("72057"), "the list contradicts the area, the post office does not");
-        assert_eq!(county("Guayanilla", "Aguirre", &parts), None, "nothing agrees");
-        assert_eq!(county("Patillas", "Guayama", &parts).as_deref(), Some("72109"), "the list may name any part");
-        assert_eq!(county("Guayanilla", "Guayama", &[]).as_deref(), Some("72059"), "without an area the list stands alone");
+        let sources = Sources {
+            places,
+            crosswalk,
+            parts: none,
+            regions: HashMap::new(),
+            county_names,
+            time_zones: TimeZones::default(),
+        };
+        let county = |listed: &str, city: &str, parts: &[County]| {
+            sources.territory_county("PR", listed, city, parts)
+        };
+        assert_eq!(
+            county("Guayanilla", "Guayama", &parts).as_deref(),
+            Some("72057"),
+            "the list contradicts the area, the post office does not"
+        );
+        assert_eq!(
+            county("Guayanilla", "Aguirre", &parts),
+            None,
+            "nothing agrees"
+        );
+        assert_eq!(
+            county("Patillas", "Guayama", &parts).as_deref(),
+            Some("72109"),
+            "the list may name any part"
+        );
+        assert_eq!(
+            county("Guayanilla", "Guayama", &[]).as_deref(),
+            Some("72059"),
+            "without an area the list stands alone"
+        );
     }
 
-    /// Parts of the relationship file of 2020, and the regions of 06010, whose principal town is Bristol.
+    /// Parts of the relationship file of 2020, and the regions of 06010, whose principal town is
+    /// Bristol.
     #[test]
     fn connecticuts_regions_are_counties_that_its_tabulation_areas_touch() {
-        let part = |fips: &str| County { fips: fips.to_owned(), name: None, land: 1, pointers: Vec::new() };
-        let parts = HashMap::from([("06001", "09003"), ("06010", "09003"), ("23228", "51087")].map(|(zcta, fips)| (zcta.to_owned(), vec![part(fips)])));
-        let regions =
-            HashMap::from([("06001", "09110", false), ("06010", "09140", true)].map(|(zcta, region, split)| (zcta.to_owned(), (region.to_owned(), split))));
-        let sources =
-            Sources { places: BTreeMap::new(), crosswalk: BTreeMap::new(), parts, regions, county_names: HashMap::new(), time_zones: TimeZones::default() };
-        let touched = [("06001", "09003"), ("06001", "09110"), ("06010", "09140"), ("06010", "09110"), ("23228", "51087"), ("99999", "51087")];
-        assert!(touched.into_iter().all(|(zcta, fips)| sources.may_touch(zcta, fips)));
-        assert!([("06001", "09140"), ("06001", "09001"), ("23228", "51760")].into_iter().all(|(zcta, fips)| !sources.may_touch(zcta, fips)));
+        let part = |fips: &str| County {
+            fips: fips.to_owned(),
+            name: None,
+            land: 1,
+            pointers: Vec::new(),
+        };
+        let parts = HashMap::from(
+            [("06001", "09003"), ("06010", "09003"), ("23228", "51087")]
+                .map(|(zcta, fips)| (zcta.to_owned(), vec![part(fips)])),
+        );
+        let regions = HashMap::from(
+            [("06001", "09110", false), ("06010", "09140", true)]
+                .map(|(zcta, region, split)| (zcta.to_owned(), (region.to_owned(), split))),
+        );
+        let sources = Sources {
+            places: BTreeMap::new(),
+            crosswalk: BTreeMap::new(),
+            parts,
+            regions,
+            county_names: HashMap::new(),
+            time_zones: TimeZones::default(),
+        };
+        let touched = [
+            ("06001", "09003"),
+            ("06001", "09110"),
+            ("06010", "09140"),
+            ("06010", "09110"),
+            ("23228", "51087"),
+            ("99999", "51087"),
+        ];
+        assert!(
+            touched
+                .into_iter()
+                .all(|(zcta, fips)| sources.may_touch(zcta, fips))
+        );
+        assert!(
+            [("06001", "09140"), ("06001", "09001"), ("23228", "51760")]
+                .into_iter()
+                .all(|(zcta, fips)| !sources.may_touch(zcta, fips))
+        );
     }
 }

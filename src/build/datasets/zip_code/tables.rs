@@ -9,20 +9,29 @@ use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::Result;
 
 pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&Zip) -> Option<String>| text_column(name, rows.iter().map(cell));
+    let texts =
+        |name: &str, cell: fn(&Zip) -> Option<String>| text_column(name, rows.iter().map(cell));
     let columns = vec![
         texts("record_id", |row| Some(format!("{ZIP}:{}", row.code))),
         texts("zip", |row| Some(row.code.clone())),
         texts("type", |row| Some(row.zip_type.clone())),
         texts("type_raw", |row| row.type_raw.clone()),
         texts("city", |row| Some(row.city.clone())),
-        texts("other_cities", |row| Some(row.other_cities.join(LIST_SEPARATOR))),
+        texts("other_cities", |row| {
+            Some(row.other_cities.join(LIST_SEPARATOR))
+        }),
         texts("state", |row| Some(row.state.clone())),
         texts("military_region", |row| row.military_region.clone()),
         texts("state_name", |row| state::name(&row.state).map(title_case)),
-        texts("state_fips", |row| state::fips(&row.state).map(str::to_owned)),
-        texts("county_fips", |row| row.county.as_ref().map(|(fips, _)| fips.clone())),
-        texts("county_name", |row| row.county.as_ref().and_then(|(_, name)| name.clone())),
+        texts("state_fips", |row| {
+            state::fips(&row.state).map(str::to_owned)
+        }),
+        texts("county_fips", |row| {
+            row.county.as_ref().map(|(fips, _)| fips.clone())
+        }),
+        texts("county_name", |row| {
+            row.county.as_ref().and_then(|(_, name)| name.clone())
+        }),
         texts("timezone", |row| match &row.time_zone {
             TimeZone::Known(name, _) => Some(name.clone()),
             TimeZone::Unknown(_) => None,
@@ -35,8 +44,14 @@ pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
             TimeZone::Known(..) => None,
             TimeZone::Unknown(reason) => Some(reason.to_owned()),
         }),
-        Column::new("lat".into(), rows.iter().map(|row| row.lat).collect::<Vec<_>>()),
-        Column::new("lon".into(), rows.iter().map(|row| row.lon).collect::<Vec<_>>()),
+        Column::new(
+            "lat".into(),
+            rows.iter().map(|row| row.lat).collect::<Vec<_>>(),
+        ),
+        Column::new(
+            "lon".into(),
+            rows.iter().map(|row| row.lon).collect::<Vec<_>>(),
+        ),
         texts("coordinate_accuracy", |row| row.coordinate_accuracy.clone()),
         texts("zcta", |row| row.zcta.clone()),
         texts("zcta_match", |row| Some(row.zcta_match.clone())),
@@ -46,13 +61,20 @@ pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
 }
 
 pub(super) fn counties(rows: &[ZipCounty]) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&ZipCounty) -> Option<String>| text_column(name, rows.iter().map(cell));
+    let texts = |name: &str, cell: fn(&ZipCounty) -> Option<String>| {
+        text_column(name, rows.iter().map(cell))
+    };
     let columns = vec![
-        texts("record_id", |row| Some(format!("{COUNTY}:{}:{}", row.zip, row.county_fips))),
+        texts("record_id", |row| {
+            Some(format!("{COUNTY}:{}:{}", row.zip, row.county_fips))
+        }),
         texts("zip", |row| Some(row.zip.clone())),
         texts("county_fips", |row| Some(row.county_fips.clone())),
         texts("county_name", |row| row.county_name.clone()),
-        Column::new("share".into(), rows.iter().map(|row| row.share).collect::<Vec<_>>()),
+        Column::new(
+            "share".into(),
+            rows.iter().map(|row| row.share).collect::<Vec<_>>(),
+        ),
         texts("basis", |row| Some(row.basis.to_owned())),
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())),
     ];
@@ -63,7 +85,11 @@ pub(super) fn counties(rows: &[ZipCounty]) -> Result<DataFrame> {
 fn title_case(name: &str) -> String {
     let word = |word: &str| match word {
         "OF" => "of".to_owned(),
-        _ => word.chars().take(1).chain(word.chars().skip(1).flat_map(char::to_lowercase)).collect(),
+        _ => word
+            .chars()
+            .take(1)
+            .chain(word.chars().skip(1).flat_map(char::to_lowercase))
+            .collect(),
     };
     name.split(' ').map(word).collect::<Vec<String>>().join(" ")
 }

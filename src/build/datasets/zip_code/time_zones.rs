@@ -1,5 +1,6 @@
-//! Time zones of counties and states, from the weather service's list of the counties in its forecast zones. A county is there once for each zone
-//! that it has a part in, with its time zone by a letter; a county that a time zone's boundary divides has two letters.
+//! Time zones of counties and states, from the weather service's list of the counties in its
+//! forecast zones. A county is there once for each zone that it has a part in, with its time zone
+//! by a letter; a county that a time zone's boundary divides has two letters.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +22,10 @@ pub(super) struct Letters {
 impl Letters {
     /// The letter, where there is but one.
     pub(super) fn only(&self) -> Option<char> {
-        self.letters.first().copied().filter(|_| self.letters.len() == 1)
+        self.letters
+            .first()
+            .copied()
+            .filter(|_| self.letters.len() == 1)
     }
 
     fn add(&mut self, letters: &str, pointers: &[u64]) {
@@ -41,14 +45,30 @@ impl TimeZones {
     /// None at all where the list is not there. Rows of waters have no county.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut zones = Self::default();
-        let Some(source) = context.read(ZONES)?.pop() else { return Ok(zones) };
+        let Some(source) = context.read(ZONES)?.pop() else {
+            return Ok(zones);
+        };
         let frame = context.without_repeats(&source.frame)?;
-        let (state, county, zone) = (text(&frame, "state")?, text(&frame, "county_fips")?, text(&frame, "time_zone")?);
+        let (state, county, zone) = (
+            text(&frame, "state")?,
+            text(&frame, "county_fips")?,
+            text(&frame, "time_zone")?,
+        );
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
-            if let (Some(state), Some(county), Some(zone)) = (state.get(row), county.get(row), zone.get(row)) {
+            if let (Some(state), Some(county), Some(zone)) =
+                (state.get(row), county.get(row), zone.get(row))
+            {
                 let pointers = pointers.unwrap_or_default();
-                zones.of_counties.entry(county.to_owned()).or_default().add(zone, &pointers);
-                zones.of_states.entry(state.to_owned()).or_default().add(zone, &pointers);
+                zones
+                    .of_counties
+                    .entry(county.to_owned())
+                    .or_default()
+                    .add(zone, &pointers);
+                zones
+                    .of_states
+                    .entry(state.to_owned())
+                    .or_default()
+                    .add(zone, &pointers);
             }
         }
         Ok(zones)

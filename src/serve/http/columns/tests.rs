@@ -12,14 +12,19 @@ fn table(columns: &Columns, data: &str) -> (usize, String) {
 }
 
 fn cell_of(json: &str) -> String {
-    cell(serde_json::from_str(json).unwrap()).unwrap().unwrap_or_else(|| "none".to_owned())
+    cell(serde_json::from_str(json).unwrap())
+        .unwrap()
+        .unwrap_or_else(|| "none".to_owned())
 }
 
 #[test]
 fn cells_have_the_digits_of_the_answer_and_nulls_are_empty() {
     assert_eq!(cell_of("45.0"), "45.0");
     assert_eq!(cell_of("-9427"), "-9427");
-    assert_eq!(cell_of("652250000000000000000.0000000001"), "652250000000000000000.0000000001");
+    assert_eq!(
+        cell_of("652250000000000000000.0000000001"),
+        "652250000000000000000.0000000001"
+    );
     assert_eq!(cell_of("null"), "none");
     assert_eq!(cell_of("\"\""), "");
     assert_eq!(cell_of("true"), "true");
@@ -39,7 +44,16 @@ fn lists_of_texts_are_joined_and_what_could_not_be_told_apart_stays_json() {
 
 #[test]
 fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
-    for text in ["=1+1", "+1 555 0100", "-5", "@SUM(A1)", "\ttext", "\rtext", "'quoted'", "''"] {
+    for text in [
+        "=1+1",
+        "+1 555 0100",
+        "-5",
+        "@SUM(A1)",
+        "\ttext",
+        "\rtext",
+        "'quoted'",
+        "''",
+    ] {
         let written = guarded(text.to_owned());
         assert_eq!(written, format!("'{text}"));
         assert_eq!(written.strip_prefix('\''), Some(text));
@@ -48,7 +62,10 @@ fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
         assert_eq!(guarded(text.to_owned()), text);
     }
     // A number is none, whatever its sign; a text of the same characters is text.
-    assert_eq!((cell_of("-5"), cell_of("\"-5\""), cell_of(r#"["=a","b"]"#)), ("-5".to_owned(), "'-5".to_owned(), "'=a;b".to_owned()));
+    assert_eq!(
+        (cell_of("-5"), cell_of("\"-5\""), cell_of(r#"["=a","b"]"#)),
+        ("-5".to_owned(), "'-5".to_owned(), "'=a;b".to_owned())
+    );
 }
 
 #[derive(JsonSchema)]
@@ -76,7 +93,10 @@ fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
     let header = "zip,city,county.fips,county.name\r\n";
     assert_eq!(table(&columns, "[]"), (0, header.to_owned()));
     let rows = r#"[{"zip":"00501","county":null,"city":"A, B","unknown":1}]"#;
-    assert_eq!(table(&columns, rows), (1, format!("{header}00501,\"A, B\",,\r\n")));
+    assert_eq!(
+        table(&columns, rows),
+        (1, format!("{header}00501,\"A, B\",,\r\n"))
+    );
 }
 
 #[derive(JsonSchema)]
@@ -145,14 +165,36 @@ struct Chosen {
 #[test]
 fn what_is_not_as_its_schema_says_is_a_problem() {
     let columns = Columns::of(&Data::of::<Areas>(), "areas", &|_| false);
-    for data in ["", "[", "{}", r#"{"areas":1}"#, r#"{"areas":[{"a":1,"a":2}]}"#] {
-        assert_eq!(columns.write(data.as_bytes(), &mut Vec::new()).unwrap_err().code.name(), "internal_error", "{data}");
+    for data in [
+        "",
+        "[",
+        "{}",
+        r#"{"areas":1}"#,
+        r#"{"areas":[{"a":1,"a":2}]}"#,
+    ] {
+        assert_eq!(
+            columns
+                .write(data.as_bytes(), &mut Vec::new())
+                .unwrap_err()
+                .code
+                .name(),
+            "internal_error",
+            "{data}"
+        );
     }
 }
 
 #[test]
 fn of_what_a_request_chooses_only_that_has_columns() {
-    let header = |named: &str| String::from_utf8(Columns::of(&Data::of::<Areas>(), "areas", &|name| name == named).header()).unwrap();
+    let header = |named: &str| {
+        String::from_utf8(
+            Columns::of(&Data::of::<Areas>(), "areas", &|name| name == named).header(),
+        )
+        .unwrap()
+    };
     assert_eq!(header("").trim_end(), "name,point.lat,point.lon");
-    assert_eq!(header("population").trim_end(), "name,point.lat,point.lon,metrics.population.lat,metrics.population.lon");
+    assert_eq!(
+        header("population").trim_end(),
+        "name,point.lat,point.lon,metrics.population.lat,metrics.population.lon"
+    );
 }

@@ -1,4 +1,5 @@
-//! A request that panics or hangs is answered with a problem, and the cause of a panic is not told; while a client is awaited, its connection gives way.
+//! A request that panics or hangs is answered with a problem, and the cause of a panic is not told;
+//! while a client is awaited, its connection gives way.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -23,12 +24,24 @@ use crate::settings::{Limits, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_store::{Plans, Scope};
 
-/// Asks a handler behind the front for the status and the code of its problem, its text, and when to ask again.
+/// Asks a handler behind the front for the status and the code of its problem, its text, and when
+/// to ask again.
 async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
-    let settings = ServeSettings { limits, ..ServeSettings::new(folder.path().to_owned(), plans) };
-    let service = Arc::new(Service::new(settings, Contracts::new(), Arc::new(Timestamp::now), Vec::new()).unwrap());
+    let settings = ServeSettings {
+        limits,
+        ..ServeSettings::new(folder.path().to_owned(), plans)
+    };
+    let service = Arc::new(
+        Service::new(
+            settings,
+            Contracts::new(),
+            Arc::new(Timestamp::now),
+            Vec::new(),
+        )
+        .unwrap(),
+    );
     let router = Router::new()
         .route(
             "/panics",
@@ -39,46 +52,100 @@ async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<Strin
             }),
         )
         .route("/hangs", get(std::future::pending::<()>))
-        .layer(from_fn_with_state((service, (|_| Pays::Caller) as WhoPays), guard_page));
-    let response = router.oneshot(Request::get(path).header("x-request-id", "r1").body(Body::empty()).unwrap()).await.unwrap();
+        .layer(from_fn_with_state(
+            (service, (|_| Pays::Caller) as WhoPays),
+            guard_page,
+        ));
+    let response = router
+        .oneshot(
+            Request::get(path)
+                .header("x-request-id", "r1")
+                .body(Body::empty())
+                .unwrap(),
+        )
+        .await
+        .unwrap();
     let status = response.status().as_u16();
-    let again = response.headers().get("retry-after").map(|value| value.to_str().unwrap().to_owned());
-    let text = String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();
+    let again = response
+        .headers()
+        .get("retry-after")
+        .map(|value| value.to_str().unwrap().to_owned());
+    let text = String::from_utf8(
+        to_bytes(response.into_body(), usize::MAX)
+            .await
+            .unwrap()
+            .to_vec(),
+    )
+    .unwrap();
     let problem: serde_json::Value = serde_json::from_str(&text).unwrap();
-    (status, problem["code"].as_str().unwrap().to_owned(), text, again)
+    (
+        status,
+        problem["code"].as_str().unwrap().to_owned(),
+        text,
+        again,
+    )
 }
 
 #[tokio::test]
 async fn panic_is_a_problem_that_hides_its_cause() {
     let (status, code, text, again) = asked(Limits::default(), "/panics").await;
-    assert_eq!((status, code.as_str(), again), (500, "internal_error", None));
-    assert!(!text.contains("secret") && text.contains("\"request_id\":\"r1\""), "{text}");
+    assert_eq!(
+        (status, code.as_str(), again),
+        (500, "internal_error", None)
+    );
+    assert!(
+        !text.contains("secret") && text.contains("\"request_id\":\"r1\""),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn request_that_takes_too_long_is_a_problem() {
-    let limits = Limits { request_time: Duration::from_millis(1), ..Limits::default() };
+    let limits = Limits {
+        request_time: Duration::from_millis(1),
+        ..Limits::default()
+    };
     let (status, code, text, again) = asked(limits, "/hangs").await;
-    assert_eq!((status, code.as_str(), again.as_deref()), (503, "busy", Some("5")));
+    assert_eq!(
+        (status, code.as_str(), again.as_deref()),
+        (503, "busy", Some("5"))
+    );
     assert!(text.contains("no answer within 1ms"), "{text}");
 }
 
 /// Whether another connection is let in where the only place is taken.
 async fn is_let_in(connections: &Arc<Connections>) -> bool {
-    connections.admit("192.0.2.2:1".parse().unwrap()).await.is_some()
+    connections
+        .admit("192.0.2.2:1".parse().unwrap())
+        .await
+        .is_some()
 }
 
 #[tokio::test]
 async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_server_is_at_work() {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
-    let service = Arc::new(Service::new(ServeSettings::new(folder.path().to_owned(), plans), Contracts::new(), Arc::new(Timestamp::now), Vec::new()).unwrap());
+    let service = Arc::new(
+        Service::new(
+            ServeSettings::new(folder.path().to_owned(), plans),
+            Contracts::new(),
+            Arc::new(Timestamp::now),
+            Vec::new(),
+        )
+        .unwrap(),
+    );
     let scopes = [vec![], vec![Scope::Geo]];
     for scopes in scopes {
-        let client = Client { scopes, ..service.keys.anonymous("192.0.2.1") };
+        let client = Client {
+            scopes,
+            ..service.keys.anonymous("192.0.2.1")
+        };
         let begin = async || {
             let connections = Arc::new(Connections::new(1, None));
-            let place = connections.admit("192.0.2.1:1".parse().unwrap()).await.unwrap();
+            let place = connections
+                .admit("192.0.2.1:1".parse().unwrap())
+                .await
+                .unwrap();
             let mut request = Request::new(Body::empty());
             request.extensions_mut().insert(place.connection.clone());
             (connections, place, request)
@@ -93,13 +160,25 @@ async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_se
         drop(response);
 
         let (connections, _place, request) = begin().await;
-        let endless = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
-        let awaiting = guard(service.clone(), None, Pays::Caller, request, async |request: Request| {
-            let received = receive(&service, &client, &request.into_parts().0, endless, 100).await;
-            panic!("{received:?}")
-        });
+        let endless =
+            Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+        let awaiting = guard(
+            service.clone(),
+            None,
+            Pays::Caller,
+            request,
+            async |request: Request| {
+                let received =
+                    receive(&service, &client, &request.into_parts().0, endless, 100).await;
+                panic!("{received:?}")
+            },
+        );
         let mut awaiting = pin!(awaiting);
-        assert!(tokio::time::timeout(Duration::ZERO, awaiting.as_mut()).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::ZERO, awaiting.as_mut())
+                .await
+                .is_err()
+        );
         assert!(is_let_in(&connections).await, "the body is not there");
     }
 }
@@ -108,11 +187,36 @@ async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_se
 fn requests_without_a_key_never_have_all_places() {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
-    let limits = Limits { simultaneous_requests: 4, ..Limits::default() };
-    let settings = ServeSettings { limits, ..ServeSettings::new(folder.path().to_owned(), plans) };
-    let service = Service::new(settings, Contracts::new(), Arc::new(Timestamp::now), Vec::new()).unwrap();
+    let limits = Limits {
+        simultaneous_requests: 4,
+        ..Limits::default()
+    };
+    let settings = ServeSettings {
+        limits,
+        ..ServeSettings::new(folder.path().to_owned(), plans)
+    };
+    let service = Service::new(
+        settings,
+        Contracts::new(),
+        Arc::new(Timestamp::now),
+        Vec::new(),
+    )
+    .unwrap();
     let stranger = |number: usize| service.keys.anonymous(&number.to_string());
-    let _running = [service.run(&stranger(0)).unwrap(), service.run(&stranger(1)).unwrap()];
-    assert_eq!(service.run(&stranger(2)).unwrap_err().code, Code::RateLimited);
-    assert!(service.run(&Client { scopes: vec![Scope::Geo], ..stranger(3) }).is_ok());
+    let _running = [
+        service.run(&stranger(0)).unwrap(),
+        service.run(&stranger(1)).unwrap(),
+    ];
+    assert_eq!(
+        service.run(&stranger(2)).unwrap_err().code,
+        Code::RateLimited
+    );
+    assert!(
+        service
+            .run(&Client {
+                scopes: vec![Scope::Geo],
+                ..stranger(3)
+            })
+            .is_ok()
+    );
 }

@@ -1,14 +1,17 @@
-//! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the contract's, unless a reference to a column has a description
-//! of its own.
+//! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the
+//! contract's, unless a reference to a column has a description of its own.
 
 use serde_json::{Map, Value, json};
 
 use super::names;
 use pubdata_core::contract::{Column, Contracts, Physical};
 
-/// Replaces each schema with `"$field": "dataset/column"` by what the contract says of the column, where it has one of that name.
+/// Replaces each schema with `"$field": "dataset/column"` by what the contract says of the column,
+/// where it has one of that name.
 pub fn resolve(schemas: &mut Map<String, Value>, contracts: &Contracts) {
-    schemas.values_mut().for_each(|schema| resolve_value(schema, contracts));
+    schemas
+        .values_mut()
+        .for_each(|schema| resolve_value(schema, contracts));
 }
 
 fn resolve_value(value: &mut Value, contracts: &Contracts) {
@@ -30,14 +33,20 @@ fn resolve_value(value: &mut Value, contracts: &Contracts) {
             }
             resolve(object, contracts);
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| resolve_value(value, contracts)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|value| resolve_value(value, contracts)),
         _ => {}
     }
 }
 
 /// Whether a field is a struct, or a list of them.
 fn is_of_struct(schema: &Map<String, Value>) -> bool {
-    schema.contains_key("$ref") || schema.contains_key("anyOf") || schema.get("items").is_some_and(|items| items.get("$ref").is_some())
+    schema.contains_key("$ref")
+        || schema.contains_key("anyOf")
+        || schema
+            .get("items")
+            .is_some_and(|items| items.get("$ref").is_some())
 }
 
 fn column<'a>(place: &str, contracts: &'a Contracts) -> Option<&'a Column> {
@@ -46,7 +55,12 @@ fn column<'a>(place: &str, contracts: &'a Contracts) -> Option<&'a Column> {
 }
 
 /// The JSON schema of a contract's column. `also` adds values that only answers have.
-fn column_schema(place: &str, column: &Column, is_nullable: Option<bool>, also: Option<&Value>) -> Value {
+fn column_schema(
+    place: &str,
+    column: &Column,
+    is_nullable: Option<bool>,
+    also: Option<&Value>,
+) -> Value {
     let column_type = &column.column_type;
     let base = match column_type.physical {
         Physical::String => "string",
@@ -72,7 +86,11 @@ fn column_schema(place: &str, column: &Column, is_nullable: Option<bool>, also: 
             schema[key] = json!(bound);
         }
     }
-    let mut values: Vec<Value> = column_type.values.iter().map(|value| json!(value)).collect();
+    let mut values: Vec<Value> = column_type
+        .values
+        .iter()
+        .map(|value| json!(value))
+        .collect();
     if !values.is_empty() {
         if column_type.physical == Physical::StringList {
             schema["items"] = words_of(place, &values);
@@ -81,7 +99,12 @@ fn column_schema(place: &str, column: &Column, is_nullable: Option<bool>, also: 
         if also.is_none() {
             schema[names::OF_COLUMN] = json!(names::of_column(place));
         }
-        values.extend(also.and_then(Value::as_array).into_iter().flatten().cloned());
+        values.extend(
+            also.and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .cloned(),
+        );
         if is_nullable {
             values.push(Value::Null);
         }

@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document: paths from the route table, schemas from the types of answers and bodies and the words of the contracts, code from the
-//! requests that are kept as examples.
+//! The OpenAPI 3.1 document: paths from the route table, schemas from the types of answers and
+//! bodies and the words of the contracts, code from the requests that are kept as examples.
 
 pub mod columns;
 pub mod names;
@@ -26,20 +26,60 @@ const ONE_OF: [(&str, &[&str]); 7] = [
     ("getTaxRate", &["address", "zip", "city"]),
     ("searchBusinesses", &["name", "entity_number", "agent"]),
     ("searchCompanies", &["name", "q", "ticker", "cik"]),
-    ("searchFilings", &["ticker", "cik", "company", "form", "form_type", "filed_from", "filed_to"]),
-    ("searchPermits", &["address", "zip", "city", "jurisdiction", "lat", "parcel", "permit_number"]),
+    (
+        "searchFilings",
+        &[
+            "ticker",
+            "cik",
+            "company",
+            "form",
+            "form_type",
+            "filed_from",
+            "filed_to",
+        ],
+    ),
+    (
+        "searchPermits",
+        &[
+            "address",
+            "zip",
+            "city",
+            "jurisdiction",
+            "lat",
+            "parcel",
+            "permit_number",
+        ],
+    ),
     ("verifyLicense", &["number", "license_number"]),
 ];
 
-/// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
-pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<&str>, own_url: &str) -> Value {
+/// Makes the document. `own_url` is where the server can be asked, for the code that is shown;
+/// `public_url` what it is known by elsewhere.
+pub fn document(
+    families: &[&Family],
+    contracts: &Contracts,
+    public_url: Option<&str>,
+    own_url: &str,
+) -> Value {
     let endpoints = || families.iter().flat_map(|family| family.endpoints);
-    let shared = [Data::of::<MetaOfAnswer<'static>>(), Data::of::<ProblemDetails<'static>>()];
-    let (components, names_of_data) = Components::of(endpoints().map(|endpoint| &endpoint.data).chain(&shared));
-    let names_of_data: BTreeMap<&str, String> = endpoints().map(|endpoint| endpoint.operation_id).zip(names_of_data).collect();
-    let bodies = || endpoints().filter_map(|endpoint| Some((endpoint.operation_id, endpoint.body.as_ref()?)));
+    let shared = [
+        Data::of::<MetaOfAnswer<'static>>(),
+        Data::of::<ProblemDetails<'static>>(),
+    ];
+    let (components, names_of_data) =
+        Components::of(endpoints().map(|endpoint| &endpoint.data).chain(&shared));
+    let names_of_data: BTreeMap<&str, String> = endpoints()
+        .map(|endpoint| endpoint.operation_id)
+        .zip(names_of_data)
+        .collect();
+    let bodies = || {
+        endpoints().filter_map(|endpoint| Some((endpoint.operation_id, endpoint.body.as_ref()?)))
+    };
     let (requests, names_of_bodies) = Components::of_requests(bodies().map(|(_, body)| body));
-    let names_of_bodies: BTreeMap<&str, String> = bodies().map(|(operation_id, _)| operation_id).zip(names_of_bodies).collect();
+    let names_of_bodies: BTreeMap<&str, String> = bodies()
+        .map(|(operation_id, _)| operation_id)
+        .zip(names_of_bodies)
+        .collect();
     let mut schemas = components.0.into_iter().chain(requests.0).collect();
     columns::resolve(&mut schemas, contracts);
     let mut paths: Map<String, Value> = Map::new();
@@ -47,15 +87,27 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
         for endpoint in family.endpoints {
             if !endpoint.is_document() {
                 let data = &names_of_data[endpoint.operation_id];
-                schemas.entry(answer_name(data)).or_insert_with(|| answer(data));
+                schemas
+                    .entry(answer_name(data))
+                    .or_insert_with(|| answer(data));
             }
             let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
-            let names = (&*names_of_data[endpoint.operation_id], names_of_bodies.get(endpoint.operation_id).map(String::as_str));
-            path[endpoint.method.to_ascii_lowercase()] = operation((endpoint, names), family, families, contracts, own_url);
+            let names = (
+                &*names_of_data[endpoint.operation_id],
+                names_of_bodies
+                    .get(endpoint.operation_id)
+                    .map(String::as_str),
+            );
+            path[endpoint.method.to_ascii_lowercase()] =
+                operation((endpoint, names), family, families, contracts, own_url);
         }
     }
     names::give(&mut schemas, parameters_of(&mut paths));
-    let tags: Vec<&Tag> = families.iter().filter(|family| !family.endpoints.is_empty()).map(|family| &family.tag).collect();
+    let tags: Vec<&Tag> = families
+        .iter()
+        .filter(|family| !family.endpoints.is_empty())
+        .map(|family| &family.tag)
+        .collect();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -81,13 +133,23 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
 
 /// The schemas of all parameters of queries, each with what it would be called.
 fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
-    let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(|methods| methods.values_mut());
+    let operations = paths
+        .values_mut()
+        .filter_map(Value::as_object_mut)
+        .flat_map(|methods| methods.values_mut());
     let mut found = Vec::new();
     for operation in operations {
         let operation_id = operation["operationId"].as_str().unwrap_or_default();
-        let owner = format!("{}{}", operation_id[..1].to_ascii_uppercase(), &operation_id[1..]);
+        let owner = format!(
+            "{}{}",
+            operation_id[..1].to_ascii_uppercase(),
+            &operation_id[1..]
+        );
         for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
-            let name = format!("{owner}{}", names::in_capitals(parameter["name"].as_str().unwrap_or_default()));
+            let name = format!(
+                "{owner}{}",
+                names::in_capitals(parameter["name"].as_str().unwrap_or_default())
+            );
             found.push((name, &mut parameter["schema"]));
         }
     }
@@ -118,7 +180,10 @@ fn operation(
         Access::Key => "Needs a key. The answer has what the key's scopes allow.".to_owned(),
         Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
-    let said = examples::description(endpoint.operation_id).into_iter().chain([scope]).collect::<Vec<_>>();
+    let said = examples::description(endpoint.operation_id)
+        .into_iter()
+        .chain([scope])
+        .collect::<Vec<_>>();
     operation["description"] = json!(said.join("\n\n"));
     match endpoint.access {
         Access::Everyone => operation["security"] = json!([]),
@@ -126,7 +191,8 @@ fn operation(
         Access::Key | Access::Scope(_) => {}
     }
     if let Some(body) = body {
-        operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": reference(body)}}});
+        operation["requestBody"] =
+            json!({"required": true, "content": {"application/json": {"schema": reference(body)}}});
         if let Some(example) = request.body {
             operation["requestBody"]["content"]["application/json"]["example"] = example;
         }
@@ -134,13 +200,26 @@ fn operation(
     operation
 }
 
-fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts) -> Vec<Value> {
+fn parameters(
+    endpoint: &Endpoint,
+    family: &Family,
+    families: &[&Family],
+    contracts: &Contracts,
+) -> Vec<Value> {
     // What a family means by a name comes before what others mean by it.
     let known = |name: &str| {
-        let placeholders = family.placeholders.iter().chain(families.iter().flat_map(|family| family.placeholders));
-        placeholders.into_iter().find(|placeholder| placeholder.name == name)
+        let placeholders = family
+            .placeholders
+            .iter()
+            .chain(families.iter().flat_map(|family| family.placeholders));
+        placeholders
+            .into_iter()
+            .find(|placeholder| placeholder.name == name)
     };
-    let names = endpoint.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let names = endpoint
+        .path
+        .split('/')
+        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let of_path = names.filter_map(known).map(|placeholder| {
         json!({
             "name": placeholder.name, "in": "path", "required": true, "description": placeholder.description,
@@ -172,7 +251,10 @@ fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contra
 }
 
 fn example_of<'a>(placeholder: &'a Placeholder, contracts: &'a Contracts) -> &'a str {
-    let of_column = placeholder.example.split_once('/').and_then(|(dataset, column)| allowed(contracts, dataset, column).first().copied());
+    let of_column = placeholder
+        .example
+        .split_once('/')
+        .and_then(|(dataset, column)| allowed(contracts, dataset, column).first().copied());
     of_column.unwrap_or(placeholder.example)
 }
 
@@ -193,12 +275,17 @@ fn answer(data: &str) -> Value {
 }
 
 fn responses(endpoint: &Endpoint, data: &str) -> Value {
-    let name = if endpoint.is_document() { data.to_owned() } else { answer_name(data) };
+    let name = if endpoint.is_document() {
+        data.to_owned()
+    } else {
+        answer_name(data)
+    };
     let mut content = json!({"schema": reference(&name)});
     if let Some(example) = examples::answer(endpoint.operation_id) {
         content["example"] = example;
     }
-    let mut responses = json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
+    let mut responses =
+        json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
     if matches!(endpoint.handler, Handler::Download { .. }) {
         let file = json!({"schema": {"type": "string", "format": "binary"}});
         responses["206"] = json!({"description": "The range of a part that `Range` names."});
@@ -214,7 +301,8 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
     }
     let not_modified = (endpoint.method == "GET").then_some(StatusCode::NOT_MODIFIED);
     for status in not_modified.into_iter().chain(by_status().into_keys()) {
-        responses[status.as_str()] = json!({"$ref": format!("#/components/responses/{}", response_name(status))});
+        responses[status.as_str()] =
+            json!({"$ref": format!("#/components/responses/{}", response_name(status))});
     }
     responses
 }
@@ -223,7 +311,10 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
 fn by_status() -> BTreeMap<StatusCode, Vec<&'static str>> {
     let mut codes: BTreeMap<StatusCode, Vec<&'static str>> = BTreeMap::new();
     for entry in &CODES {
-        codes.entry(entry.code.status()).or_default().push(entry.name);
+        codes
+            .entry(entry.code.status())
+            .or_default()
+            .push(entry.name);
     }
     codes
 }
@@ -237,7 +328,10 @@ fn shared_responses() -> Value {
             "description": codes.join(", "),
             "content": {"application/problem+json": {"schema": reference("Problem")}}
         });
-        if [Code::RateLimited, Code::Busy].iter().any(|code| code.status() == status) {
+        if [Code::RateLimited, Code::Busy]
+            .iter()
+            .any(|code| code.status() == status)
+        {
             let seconds = json!({"type": "integer", "minimum": 0});
             response["headers"] = json!({"Retry-After": {"description": "Seconds after which to ask again.", "schema": seconds}});
         }
@@ -248,7 +342,10 @@ fn shared_responses() -> Value {
 
 /// `TooManyRequests` for 429.
 fn response_name(status: StatusCode) -> String {
-    status.canonical_reason().unwrap_or_default().replace(' ', "")
+    status
+        .canonical_reason()
+        .unwrap_or_default()
+        .replace(' ', "")
 }
 
 fn described(mut schema: Value, description: &str) -> Value {

@@ -1,16 +1,19 @@
-//! Gives every object and every list of words of the document a component of its own, one for those that are alike, so that generated clients
-//! have names for them. A name is the schema's `title`, or the contract's column, or the way to the first place that has it.
+//! Gives every object and every list of words of the document a component of its own, one for those
+//! that are alike, so that generated clients have names for them. A name is the schema's `title`,
+//! or the contract's column, or the way to the first place that has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Where a schema that came from a contract's column says which one it was; read here and gone afterwards.
+/// Where a schema that came from a contract's column says which one it was; read here and gone
+/// afterwards.
 pub const OF_COLUMN: &str = "$of_column";
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// A schema that stood at one place or several, the references to which are by number until all places are known.
+/// A schema that stood at one place or several, the references to which are by number until all
+/// places are known.
 struct Found {
     schema: Value,
     title: Option<String>,
@@ -27,14 +30,22 @@ struct Collection {
     by_content: BTreeMap<String, usize>,
 }
 
-/// Names everything in the components, and in the schemas of parameters, each with what it would be called.
+/// Names everything in the components, and in the schemas of parameters, each with what it would be
+/// called.
 pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &mut Value)>) {
     let mut collection = Collection::default();
     for (name, schema) in components.iter_mut() {
         // Words that have a name keep it, wherever else they stand.
         if schema.get("enum").is_some() {
-            collection.by_content.insert(content(schema), collection.found.len());
-            collection.found.push(Found { schema: Value::Null, title: Some(name.clone()), suggestions: Vec::new(), description: None });
+            collection
+                .by_content
+                .insert(content(schema), collection.found.len());
+            collection.found.push(Found {
+                schema: Value::Null,
+                title: Some(name.clone()),
+                suggestions: Vec::new(),
+                description: None,
+            });
         }
     }
     for (name, schema) in components.iter_mut() {
@@ -44,13 +55,21 @@ pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &m
         collection.name(schema, std::slice::from_ref(name));
     }
     let names = collection.names(components);
-    for schema in components.values_mut().chain(collection.found.iter_mut().map(|found| &mut found.schema)) {
+    for schema in components
+        .values_mut()
+        .chain(collection.found.iter_mut().map(|found| &mut found.schema))
+    {
         point(schema, &names);
     }
     for (_, schema) in parameters {
         point(schema, &names);
     }
-    for (found, name) in collection.found.into_iter().zip(names).filter(|(found, _)| !found.schema.is_null()) {
+    for (found, name) in collection
+        .found
+        .into_iter()
+        .zip(names)
+        .filter(|(found, _)| !found.schema.is_null())
+    {
         let mut schema = found.schema;
         if let Some(description) = found.description {
             schema["description"] = description;
@@ -70,18 +89,28 @@ impl Collection {
         if let Some(items) = schema.get_mut("items") {
             self.name(items, &[singular(owner), format!("{owner}Item")]);
         }
-        if let Some(values) = schema.get_mut("additionalProperties").filter(|values| values.is_object()) {
+        if let Some(values) = schema
+            .get_mut("additionalProperties")
+            .filter(|values| values.is_object())
+        {
             self.name(values, &[singular(owner), format!("{owner}Value")]);
         }
-        for variant in schema.get_mut("anyOf").and_then(Value::as_array_mut).into_iter().flatten() {
+        for variant in schema
+            .get_mut("anyOf")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             self.name(variant, &[owner.to_owned()]);
         }
     }
 
     /// Puts a reference in place of a schema that needs a name, and names its parts.
     fn name(&mut self, schema: &mut Value, suggestions: &[String]) {
-        let types: Vec<&str> =
-            schema["type"].as_array().map_or_else(|| schema["type"].as_str().into_iter().collect(), |all| all.iter().filter_map(Value::as_str).collect());
+        let types: Vec<&str> = schema["type"].as_array().map_or_else(
+            || schema["type"].as_str().into_iter().collect(),
+            |all| all.iter().filter_map(Value::as_str).collect(),
+        );
         let is_nullable = types.contains(&"null");
         let is_words = schema.get("enum").is_some() && types.contains(&"string");
         let is_object = schema.get("properties").is_some();
@@ -96,15 +125,29 @@ impl Collection {
         let description = members.remove("description");
         let default = members.remove("default");
         members.remove("title");
-        let of_column = members.remove(OF_COLUMN).and_then(|column| column.as_str().map(str::to_owned));
+        let of_column = members
+            .remove(OF_COLUMN)
+            .and_then(|column| column.as_str().map(str::to_owned));
         bare["type"] = json!(if is_object { "object" } else { "string" });
         if let Some(words) = bare.get_mut("enum").and_then(Value::as_array_mut) {
             words.retain(|word| !word.is_null());
         }
-        let suggestions = of_column.into_iter().chain(suggestions.iter().cloned()).collect();
-        let number = self.add(Found { schema: bare, title, suggestions, description: description.clone() });
+        let suggestions = of_column
+            .into_iter()
+            .chain(suggestions.iter().cloned())
+            .collect();
+        let number = self.add(Found {
+            schema: bare,
+            title,
+            suggestions,
+            description: description.clone(),
+        });
         let reference = json!({"$ref": number});
-        *schema = if is_nullable { json!({"anyOf": [reference, {"type": "null"}]}) } else { reference };
+        *schema = if is_nullable {
+            json!({"anyOf": [reference, {"type": "null"}]})
+        } else {
+            reference
+        };
         for (word, said) in [("description", description), ("default", default)] {
             if let Some(said) = said {
                 schema[word] = said;
@@ -113,12 +156,18 @@ impl Collection {
     }
 
     fn add(&mut self, found: Found) -> usize {
-        let number = *self.by_content.entry(content(&found.schema)).or_insert(self.found.len());
+        let number = *self
+            .by_content
+            .entry(content(&found.schema))
+            .or_insert(self.found.len());
         match self.found.get_mut(number) {
             Some(known) => {
                 known.title = known.title.take().or(found.title);
                 known.suggestions.extend(found.suggestions);
-                known.description = known.description.take().filter(|said| Some(said) == found.description.as_ref());
+                known.description = known
+                    .description
+                    .take()
+                    .filter(|said| Some(said) == found.description.as_ref());
             }
             None => self.found.push(found),
         }
@@ -128,12 +177,26 @@ impl Collection {
     /// The name of each, none of which is another's.
     fn names(&self, components: &Map<String, Value>) -> Vec<String> {
         let mut taken: BTreeSet<String> = components.keys().cloned().collect();
-        let own = |found: &Found| found.title.clone().filter(|title| taken.insert(title.clone()) || found.schema.is_null());
+        let own = |found: &Found| {
+            found
+                .title
+                .clone()
+                .filter(|title| taken.insert(title.clone()) || found.schema.is_null())
+        };
         let mut names: Vec<Option<String>> = self.found.iter().map(own).collect();
-        for (name, found) in names.iter_mut().zip(&self.found).filter(|(name, _)| name.is_none()) {
+        for (name, found) in names
+            .iter_mut()
+            .zip(&self.found)
+            .filter(|(name, _)| name.is_none())
+        {
             let last = found.suggestions.last().cloned().unwrap_or_default();
             let numbered = (2..).map(|number| format!("{last}{number}"));
-            let free = found.suggestions.iter().cloned().chain(numbered).find(|name| !taken.contains(name));
+            let free = found
+                .suggestions
+                .iter()
+                .cloned()
+                .chain(numbered)
+                .find(|name| !taken.contains(name));
             taken.extend(free.clone());
             *name = free;
         }
@@ -156,7 +219,9 @@ fn point(value: &mut Value, names: &[String]) {
         Value::Object(members) => {
             for (name, member) in members {
                 match member.as_u64().filter(|_| name == "$ref") {
-                    Some(number) => *member = json!(format!("{COMPONENTS}{}", names[number as usize])),
+                    Some(number) => {
+                        *member = json!(format!("{COMPONENTS}{}", names[number as usize]))
+                    }
                     None => point(member, names),
                 }
             }
@@ -168,11 +233,16 @@ fn point(value: &mut Value, names: &[String]) {
 
 /// `business_address` and `businessAddress` as `BusinessAddress`.
 pub fn in_capitals(name: &str) -> String {
-    let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(|word| format!("{}{}", word[..1].to_ascii_uppercase(), &word[1..])).collect()
+    let words = name
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| format!("{}{}", word[..1].to_ascii_uppercase(), &word[1..]))
+        .collect()
 }
 
-/// The name of values of a contract's column: family, table and column, each word but once in a row.
+/// The name of values of a contract's column: family, table and column, each word but once in a
+/// row.
 pub fn of_column(place: &str) -> String {
     let mut words: Vec<&str> = place.split(['.', '/', '_']).collect();
     words.dedup();
@@ -184,7 +254,9 @@ fn singular(name: &str) -> String {
     match name {
         _ if name.ends_with("ies") => format!("{}y", &name[..name.len() - 3]),
         _ if name.ends_with("sses") => name[..name.len() - 2].to_owned(),
-        _ if name.ends_with('s') && !["ss", "us", "is"].iter().any(|end| name.ends_with(end)) => name[..name.len() - 1].to_owned(),
+        _ if name.ends_with('s') && !["ss", "us", "is"].iter().any(|end| name.ends_with(end)) => {
+            name[..name.len() - 1].to_owned()
+        }
         _ => name.to_owned(),
     }
 }
@@ -208,26 +280,67 @@ mod tests {
             }}},
             "Level": {"type": "string", "enum": ["low", "high"], "description": "How high."}
         });
-        let mut parameter = json!({"type": "array", "items": {"type": "string", "enum": ["s", "l"]}});
-        give(components.as_object_mut().unwrap(), vec![("askSize".to_owned(), &mut parameter)]);
+        let mut parameter =
+            json!({"type": "array", "items": {"type": "string", "enum": ["s", "l"]}});
+        give(
+            components.as_object_mut().unwrap(),
+            vec![("askSize".to_owned(), &mut parameter)],
+        );
         let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
         let names: Vec<&String> = components.as_object().unwrap().keys().collect();
-        assert_eq!(names, ["FamilyTableWord", "Level", "Size", "Thing", "ThingPart", "Things", "ThingsItem"]);
-        assert_eq!(components["FamilyTableWord"], json!({"type": "string", "enum": ["a", "b"]}), "two places say two things of it");
-        assert_eq!(components["Thing"]["properties"]["part"], json!({"anyOf": [reference("ThingPart"), {"type": "null"}]}));
+        assert_eq!(
+            names,
+            [
+                "FamilyTableWord",
+                "Level",
+                "Size",
+                "Thing",
+                "ThingPart",
+                "Things",
+                "ThingsItem"
+            ]
+        );
+        assert_eq!(
+            components["FamilyTableWord"],
+            json!({"type": "string", "enum": ["a", "b"]}),
+            "two places say two things of it"
+        );
+        assert_eq!(
+            components["Thing"]["properties"]["part"],
+            json!({"anyOf": [reference("ThingPart"), {"type": "null"}]})
+        );
         assert_eq!(components["ThingPart"]["type"], "object");
-        assert_eq!(components["Things"]["items"], reference("ThingsItem"), "`Thing` is another");
+        assert_eq!(
+            components["Things"]["items"],
+            reference("ThingsItem"),
+            "`Thing` is another"
+        );
         let members = &components["ThingsItem"]["properties"];
-        assert_eq!(members["word"], json!({"anyOf": [reference("FamilyTableWord"), {"type": "null"}], "description": "Second."}));
-        assert_eq!((&members["also"], &members["level"]), (&reference("Level"), &reference("Level")));
-        assert_eq!((&members["sizes"]["items"], &parameter["items"]), (&reference("Size"), &reference("Size")));
+        assert_eq!(
+            members["word"],
+            json!({"anyOf": [reference("FamilyTableWord"), {"type": "null"}], "description": "Second."})
+        );
+        assert_eq!(
+            (&members["also"], &members["level"]),
+            (&reference("Level"), &reference("Level"))
+        );
+        assert_eq!(
+            (&members["sizes"]["items"], &parameter["items"]),
+            (&reference("Size"), &reference("Size"))
+        );
         assert!(!Value::to_string(&components).contains(OF_COLUMN));
     }
 
     #[test]
     fn names_are_words_of_the_contract_or_of_one_of_many() {
-        assert_eq!(of_column("business.entity/entity_type"), "BusinessEntityType");
+        assert_eq!(
+            of_column("business.entity/entity_type"),
+            "BusinessEntityType"
+        );
         assert_eq!(of_column("permit.permit/status"), "PermitStatus");
-        assert_eq!(["Companies", "Addresses", "Status", "Sums", "ZipBatch"].map(singular), ["Company", "Address", "Status", "Sum", "ZipBatch"]);
+        assert_eq!(
+            ["Companies", "Addresses", "Status", "Sums", "ZipBatch"].map(singular),
+            ["Company", "Address", "Status", "Sum", "ZipBatch"]
+        );
     }
 }

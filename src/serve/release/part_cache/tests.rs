@@ -1,4 +1,5 @@
-//! Checks that a part is read once for all who ask, that the bound on what is kept holds, and that damaged bytes are refused.
+//! Checks that a part is read once for all who ask, that the bound on what is kept holds, and that
+//! damaged bytes are refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,30 +49,62 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let releases = Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap();
     let id: ReleaseId = "r00000000000000000000".parse().unwrap();
-    let named: Vec<Part> = [b'a', b'b', b'c'].map(|letter| part(&format!("test.plain/{}", letter as char), &[letter; 40])).into();
+    let named: Vec<Part> = [b'a', b'b', b'c']
+        .map(|letter| part(&format!("test.plain/{}", letter as char), &[letter; 40]))
+        .into();
     for (part, letter) in named.iter().zip([b'a', b'b', b'c']) {
-        releases.put_part(&id, &part.path, Bytes::from(vec![letter; 40])).await.unwrap();
+        releases
+            .put_part(&id, &part.path, Bytes::from(vec![letter; 40]))
+            .await
+            .unwrap();
     }
-    let parts = Arc::new(PartCache::new(releases.clone(), Copies::new(folder.path().join("tables"), 1), 100, Digest::of(b"")));
-    let [a, b, c] = named.as_slice() else { unreachable!() };
+    let parts = Arc::new(PartCache::new(
+        releases.clone(),
+        Copies::new(folder.path().join("tables"), 1),
+        100,
+        Digest::of(b""),
+    ));
+    let [a, b, c] = named.as_slice() else {
+        unreachable!()
+    };
 
     let asking: Vec<_> = (0..8).map(|_| parts.get::<Plain>(&id, a)).collect();
     for held in futures_util::future::join_all(asking).await {
         assert_eq!(held.unwrap().0, vec![b'a'; 40]);
     }
-    assert_eq!(READ.load(Ordering::Relaxed), 1, "one reading for all who ask at the same time");
+    assert_eq!(
+        READ.load(Ordering::Relaxed),
+        1,
+        "one reading for all who ask at the same time"
+    );
     parts.get::<Plain>(&id, b).await.unwrap();
     parts.get::<Plain>(&id, a).await.unwrap();
     parts.get::<Plain>(&id, c).await.unwrap();
-    assert_eq!(parts.kept.lock().unwrap().size_bytes, 80, "the bound is kept");
+    assert_eq!(
+        parts.kept.lock().unwrap().size_bytes,
+        80,
+        "the bound is kept"
+    );
     parts.get::<Plain>(&id, a).await.unwrap();
     assert_eq!(READ.load(Ordering::Relaxed), 3, "what was used last stayed");
     parts.get::<Plain>(&id, b).await.unwrap();
-    assert_eq!(READ.load(Ordering::Relaxed), 4, "what was not used for longest went");
+    assert_eq!(
+        READ.load(Ordering::Relaxed),
+        4,
+        "what was not used for longest went"
+    );
 
-    let damaged = Part { sha256: Digest::of(b"other"), ..a.clone() };
+    let damaged = Part {
+        sha256: Digest::of(b"other"),
+        ..a.clone()
+    };
     for _ in 0..2 {
-        let error = parts.get::<Plain>(&id, &damaged).await.err().unwrap().to_string();
+        let error = parts
+            .get::<Plain>(&id, &damaged)
+            .await
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("damaged"), "{error}");
     }
 }
@@ -79,9 +112,22 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
 #[tokio::test]
 async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_others_or_damaged() {
     let folder = tempfile::tempdir().unwrap();
-    let (releases, tables) = (Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap(), folder.path().join("tables"));
-    let cache = |least_bytes, program: &[u8]| PartCache::new(releases.clone(), Copies::new(tables.clone(), least_bytes), 100, Digest::of(program));
-    let (part, cells) = (part("test.plain/part-0.parquet", &[7; 100]), (0..100_u32).map(|cell| cell * cell).collect::<Vec<_>>());
+    let (releases, tables) = (
+        Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap(),
+        folder.path().join("tables"),
+    );
+    let cache = |least_bytes, program: &[u8]| {
+        PartCache::new(
+            releases.clone(),
+            Copies::new(tables.clone(), least_bytes),
+            100,
+            Digest::of(program),
+        )
+    };
+    let (part, cells) = (
+        part("test.plain/part-0.parquet", &[7; 100]),
+        (0..100_u32).map(|cell| cell * cell).collect::<Vec<_>>(),
+    );
     let made = AtomicUsize::new(0);
     let ask = async |cache: &PartCache, decided_by: &str| {
         let make = async {
@@ -94,12 +140,34 @@ async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_oth
     };
     let files = || std::fs::read_dir(&tables).map_or(0, Iterator::count);
 
-    assert_eq!(ask(&cache(801, b"program"), "form").await, 1, "a byte of Parquet is at least eight of rows: this part is small");
-    assert_eq!((ask(&cache(800, b"program"), "form").await, files()), (2, 1), "nobody else has left it");
-    assert_eq!((ask(&cache(800, b"program"), "form").await, files()), (2, 1), "read from its file");
-    assert_eq!((ask(&cache(800, b"program"), "another").await, files()), (3, 2));
-    assert_eq!((ask(&cache(800, b"another"), "form").await, files()), (4, 3));
-    for (number, path) in std::fs::read_dir(&tables).unwrap().map(|entry| entry.unwrap().path()).enumerate() {
+    assert_eq!(
+        ask(&cache(801, b"program"), "form").await,
+        1,
+        "a byte of Parquet is at least eight of rows: this part is small"
+    );
+    assert_eq!(
+        (ask(&cache(800, b"program"), "form").await, files()),
+        (2, 1),
+        "nobody else has left it"
+    );
+    assert_eq!(
+        (ask(&cache(800, b"program"), "form").await, files()),
+        (2, 1),
+        "read from its file"
+    );
+    assert_eq!(
+        (ask(&cache(800, b"program"), "another").await, files()),
+        (3, 2)
+    );
+    assert_eq!(
+        (ask(&cache(800, b"another"), "form").await, files()),
+        (4, 3)
+    );
+    for (number, path) in std::fs::read_dir(&tables)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .enumerate()
+    {
         let mut bytes = std::fs::read(&path).unwrap();
         match number {
             0 => bytes.truncate(bytes.len() / 2),
@@ -109,12 +177,27 @@ async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_oth
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, bytes).unwrap();
     }
-    for (program, decided_by) in [(&b"program"[..], "form"), (b"program", "another"), (b"another", "form")] {
+    for (program, decided_by) in [
+        (&b"program"[..], "form"),
+        (b"program", "another"),
+        (b"another", "form"),
+    ] {
         let before = made.load(Ordering::Relaxed);
-        assert_eq!(ask(&cache(800, program), decided_by).await, before + 1, "a damaged file is made again");
+        assert_eq!(
+            ask(&cache(800, program), decided_by).await,
+            before + 1,
+            "a damaged file is made again"
+        );
         assert_eq!(ask(&cache(800, program), decided_by).await, before + 1);
     }
-    let datasets = [("test.plain".to_owned(), DatasetEntry { schema_version: String::new(), parts: vec![part.clone(), part.clone()] })].into();
+    let datasets = [(
+        "test.plain".to_owned(),
+        DatasetEntry {
+            schema_version: String::new(),
+            parts: vec![part.clone(), part.clone()],
+        },
+    )]
+    .into();
     let manifest = Manifest {
         format_version: 1,
         release_id: "r00000000000000000000".parse().unwrap(),

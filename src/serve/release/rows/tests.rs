@@ -1,7 +1,9 @@
-//! Checks that answers from rows are those from the columns that the rows were made of, in memory and from a copy.
+//! Checks that answers from rows are those from the columns that the rows were made of, in memory
+//! and from a copy.
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListBuilder, StringArray, StringBuilder, UInt32Array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array,
+    Int64Array, ListBuilder, StringArray, StringBuilder, UInt32Array,
 };
 use arrow::datatypes::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use proptest::prelude::*;
@@ -21,7 +23,9 @@ impl Dataset for Sample {
     const ID: &'static str = "test.sample";
     const KEY: &'static str = "key";
     /// In another order than the columns.
-    const COLUMNS: &'static [&'static str] = &["whole", "text", "texts", "key", "day", "price", "flag", "float", "long", "later?", "rate"];
+    const COLUMNS: &'static [&'static str] = &[
+        "whole", "text", "texts", "key", "day", "price", "flag", "float", "long", "later?", "rate",
+    ];
 }
 
 row! {
@@ -54,7 +58,9 @@ row! {
     }
 }
 
-const NAMES: [&str; 11] = ["key", "text", "texts", "day", "price", "rate", "flag", "float", "whole", "long", "later"];
+const NAMES: [&str; 11] = [
+    "key", "text", "texts", "day", "price", "rate", "flag", "float", "whole", "long", "later",
+];
 
 #[derive(Debug, Clone)]
 struct Given {
@@ -72,11 +78,34 @@ struct Given {
 fn given() -> impl Strategy<Value = Vec<Given>> {
     let option = prop::option::of::<BoxedStrategy<String>>;
     // `\PC` is any character that can be seen, of one to four bytes.
-    let texts = (option("\\PC{0,20}".boxed()), prop::option::of(prop::collection::vec("\\PC{0,6}", 0..4)));
-    let floats = prop::option::of(prop_oneof![any::<f64>(), (-1000_i32..1000).prop_map(|number| f64::from(number) / 8.0)]);
-    let numbers = (prop::option::of(-100_000..100_000), prop::option::of(-(10_i128.pow(30))..10_i128.pow(30)), any::<Option<i32>>(), any::<Option<i64>>());
+    let texts = (
+        option("\\PC{0,20}".boxed()),
+        prop::option::of(prop::collection::vec("\\PC{0,6}", 0..4)),
+    );
+    let floats = prop::option::of(prop_oneof![
+        any::<f64>(),
+        (-1000_i32..1000).prop_map(|number| f64::from(number) / 8.0)
+    ]);
+    let numbers = (
+        prop::option::of(-100_000..100_000),
+        prop::option::of(-(10_i128.pow(30))..10_i128.pow(30)),
+        any::<Option<i32>>(),
+        any::<Option<i64>>(),
+    );
     let row = ("[ab]{0,2}", texts, numbers, any::<Option<bool>>(), floats);
-    let row = row.prop_map(|(key, (text, texts), (day, price, whole, long), flag, float)| Given { key, text, texts, day, price, flag, float, whole, long });
+    let row = row.prop_map(
+        |(key, (text, texts), (day, price, whole, long), flag, float)| Given {
+            key,
+            text,
+            texts,
+            day,
+            price,
+            flag,
+            float,
+            whole,
+            long,
+        },
+    );
     prop::collection::vec(row, 0..40).prop_map(|mut rows| {
         rows.sort_by(|a, b| a.key.cmp(&b.key));
         rows
@@ -94,8 +123,18 @@ fn batch(given: &[Given]) -> RecordBatch {
         Arc::new(decimals.with_precision_and_scale(precision, scale).unwrap())
     };
     let columns: [ArrayRef; 11] = [
-        Arc::new(given.iter().map(|row| Some(&row.key)).collect::<StringArray>()),
-        Arc::new(given.iter().map(|row| row.text.as_ref()).collect::<StringArray>()),
+        Arc::new(
+            given
+                .iter()
+                .map(|row| Some(&row.key))
+                .collect::<StringArray>(),
+        ),
+        Arc::new(
+            given
+                .iter()
+                .map(|row| row.text.as_ref())
+                .collect::<StringArray>(),
+        ),
         Arc::new(lists.finish()),
         Arc::new(given.iter().map(|row| row.day).collect::<Date32Array>()),
         decimals(38, 2),
@@ -106,15 +145,28 @@ fn batch(given: &[Given]) -> RecordBatch {
         Arc::new(given.iter().map(|row| row.long).collect::<Int64Array>()),
         Arc::new(StringArray::new_null(given.len())),
     ];
-    RecordBatch::try_from_iter_with_nullable(NAMES.into_iter().zip(columns).map(|(name, column)| (name, column, true))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(
+        NAMES
+            .into_iter()
+            .zip(columns)
+            .map(|(name, column)| (name, column, true)),
+    )
+    .unwrap()
 }
 
 /// Rows of which every other comes from the second of two files.
 fn rows(batch: &RecordBatch) -> Rows<Sample> {
-    let files = serde_json::to_string(&[("one", Digest::of(b"1")), ("two", Digest::of(b"2"))]).unwrap();
-    let of_rows = UInt32Array::from_iter_values((0..batch.num_rows()).map(|row| u32::from(row % 2 == 1)));
+    let files =
+        serde_json::to_string(&[("one", Digest::of(b"1")), ("two", Digest::of(b"2"))]).unwrap();
+    let of_rows =
+        UInt32Array::from_iter_values((0..batch.num_rows()).map(|row| u32::from(row % 2 == 1)));
     let row_sources = RowSources::from_copy(&of_rows, &files).unwrap();
-    Rows { cells: RowCells::of(batch, Sample::COLUMNS).unwrap(), row_sources, mapped: None, dataset: PhantomData }
+    Rows {
+        cells: RowCells::of(batch, Sample::COLUMNS).unwrap(),
+        row_sources,
+        mapped: None,
+        dataset: PhantomData,
+    }
 }
 
 fn part() -> Part {
@@ -136,11 +188,22 @@ fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
     json.key(name);
     match column.data_type() {
         DataType::List(_) if column.is_null(row) => json.raw("[]"),
-        DataType::List(_) => json.value(&column.as_list::<i32>().value(row).as_string::<i32>().iter().flatten().collect::<Vec<_>>()),
+        DataType::List(_) => json.value(
+            &column
+                .as_list::<i32>()
+                .value(row)
+                .as_string::<i32>()
+                .iter()
+                .flatten()
+                .collect::<Vec<_>>(),
+        ),
         _ if column.is_null(row) => json.null(),
         DataType::Utf8 => json.value(&column.as_string::<i32>().value(row)),
         DataType::Date32 => json.value(&Date(column.as_primitive::<Date32Type>().value(row))),
-        DataType::Decimal128(_, scale) => json.wide_decimal(column.as_primitive::<Decimal128Type>().value(row), u8::try_from(*scale).unwrap()),
+        DataType::Decimal128(_, scale) => json.wide_decimal(
+            column.as_primitive::<Decimal128Type>().value(row),
+            u8::try_from(*scale).unwrap(),
+        ),
         DataType::Boolean => json.value(&column.as_boolean().value(row)),
         DataType::Float64 => json.float(column.as_primitive::<Float64Type>().value(row)),
         DataType::Int32 => json.value(&column.as_primitive::<Int32Type>().value(row)),
@@ -154,45 +217,99 @@ fn check(rows: Rows<Sample>, given: &[Given]) {
     let (batch, part) = (batch(given), part());
     assert_eq!(rows.cells.len(), given.len());
     for key in ["", "a", "aa", "ab", "b", "ba", "bb", "c"] {
-        let expected: Vec<usize> = (0..given.len()).filter(|row| given[*row].key == key).collect();
+        let expected: Vec<usize> = (0..given.len())
+            .filter(|row| given[*row].key == key)
+            .collect();
         assert_eq!(rows.rows_of(key).collect::<Vec<_>>(), expected, "{key}");
     }
     let rows = Arc::new(rows);
     for (row, of) in given.iter().enumerate() {
-        let record = Record { rows: rows.clone(), part: &part, row };
+        let record = Record {
+            rows: rows.clone(),
+            part: &part,
+            row,
+        };
         for name in NAMES {
             let is = |wanted: &str, value: bool| name == wanted && value;
-            assert_eq!(record.text(name).is_some(), is("key", true) || is("text", of.text.is_some()), "{name}");
-            assert_eq!(record.day(name).is_some(), is("day", of.day.is_some()), "{name}");
-            assert_eq!(record.integer(name).is_some(), is("whole", of.whole.is_some()), "{name}");
-            assert_eq!(record.float(name).is_some(), is("float", of.float.is_some()), "{name}");
-            assert_eq!(record.texts(name).is_empty(), !is("texts", of.texts.as_ref().is_some_and(|texts| !texts.is_empty())), "{name}");
+            assert_eq!(
+                record.text(name).is_some(),
+                is("key", true) || is("text", of.text.is_some()),
+                "{name}"
+            );
+            assert_eq!(
+                record.day(name).is_some(),
+                is("day", of.day.is_some()),
+                "{name}"
+            );
+            assert_eq!(
+                record.integer(name).is_some(),
+                is("whole", of.whole.is_some()),
+                "{name}"
+            );
+            assert_eq!(
+                record.float(name).is_some(),
+                is("float", of.float.is_some()),
+                "{name}"
+            );
+            assert_eq!(
+                record.texts(name).is_empty(),
+                !is(
+                    "texts",
+                    of.texts.as_ref().is_some_and(|texts| !texts.is_empty())
+                ),
+                "{name}"
+            );
         }
-        assert_eq!((record.at("key"), record.text("text"), record.at("later")), (of.key.as_str(), of.text.as_deref(), ""));
+        assert_eq!(
+            (record.at("key"), record.text("text"), record.at("later")),
+            (of.key.as_str(), of.text.as_deref(), "")
+        );
         assert_eq!(record.texts("texts"), of.texts.clone().unwrap_or_default());
-        assert_eq!((record.day("day"), record.integer("whole"), record.float("float").map(f64::to_bits)), (of.day, of.whole, of.float.map(f64::to_bits)));
+        assert_eq!(
+            (
+                record.day("day"),
+                record.integer("whole"),
+                record.float("float").map(f64::to_bits)
+            ),
+            (of.day, of.whole, of.float.map(f64::to_bits))
+        );
         let (mut shown, mut expected) = (Json::new(), Json::new());
         shown.value(&SampleFields::of(&record));
         let column = |name: &str| batch.column_by_name(name).unwrap();
         expected.object(|json| {
-            NAMES.into_iter().for_each(|name| member(json, name, column(name), row));
+            NAMES
+                .into_iter()
+                .for_each(|name| member(json, name, column(name), row));
             json.key("object");
             if of.price.is_none() && of.flag.is_none() {
                 return json.null();
             }
             json.object(|json| {
-                [("a", "price"), ("b", "flag"), ("c", "later")].into_iter().for_each(|(key, name)| member(json, key, column(name), row));
+                [("a", "price"), ("b", "flag"), ("c", "later")]
+                    .into_iter()
+                    .for_each(|(key, name)| member(json, key, column(name), row));
                 json.key("d").value(&7);
             });
         });
-        assert_eq!(String::from_utf8(shown.into_bytes()), String::from_utf8(expected.into_bytes()));
-        assert_eq!(rows.row_sources.of(row).unwrap().source_id, ["one", "two"][row % 2]);
+        assert_eq!(
+            String::from_utf8(shown.into_bytes()),
+            String::from_utf8(expected.into_bytes())
+        );
+        assert_eq!(
+            rows.row_sources.of(row).unwrap().source_id,
+            ["one", "two"][row % 2]
+        );
     }
 }
 
 fn copied(rows: &Rows<Sample>, folder: &std::path::Path) -> Copy {
-    let (copies, batch) = (Copies::new(folder.to_owned(), 0), rows.to_copy().unwrap().unwrap());
-    copies.write(&Digest::of(b"part"), "test", &batch.schema(), [Ok(batch)]).unwrap();
+    let (copies, batch) = (
+        Copies::new(folder.to_owned(), 0),
+        rows.to_copy().unwrap().unwrap(),
+    );
+    copies
+        .write(&Digest::of(b"part"), "test", &batch.schema(), [Ok(batch)])
+        .unwrap();
     copies.open(&Digest::of(b"part"), "test").unwrap().unwrap()
 }
 
@@ -233,10 +350,23 @@ fn long_texts_come_out_of_a_copy_whole() {
         whole: Some(i32::MIN),
         long: Some(i64::MAX),
     };
-    let given = ["ß".repeat(40_000), "x".repeat(16_300), "x".repeat(100_000), String::new()].map(|text| of(&text));
+    let given = [
+        "ß".repeat(40_000),
+        "x".repeat(16_300),
+        "x".repeat(100_000),
+        String::new(),
+    ]
+    .map(|text| of(&text));
     let folder = tempfile::tempdir().unwrap();
     check(rows(&batch(&given)), &given);
-    check(Rows::from_copy(copied(&rows(&batch(&given)), folder.path()), "test.sample/a.parquet").unwrap(), &given);
+    check(
+        Rows::from_copy(
+            copied(&rows(&batch(&given)), folder.path()),
+            "test.sample/a.parquet",
+        )
+        .unwrap(),
+        &given,
+    );
 }
 
 /// Copies of before held columns.
@@ -245,19 +375,41 @@ fn a_copy_that_holds_something_else_is_refused_with_its_part() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |batch: RecordBatch| {
         let copies = Copies::new(folder.path().to_owned(), 0);
-        let copy = copies.write(&Digest::of(b"part"), "test", &batch.schema(), [Ok(batch)]).unwrap();
-        Rows::<Sample>::from_copy(copy, "test.sample/a.parquet").unwrap_err().to_string()
+        let copy = copies
+            .write(&Digest::of(b"part"), "test", &batch.schema(), [Ok(batch)])
+            .unwrap();
+        Rows::<Sample>::from_copy(copy, "test.sample/a.parquet")
+            .unwrap_err()
+            .to_string()
     };
     let columns = batch(&[]);
     let error = refused(columns.clone());
-    assert!(error.contains("test.sample/a.parquet: its copy does not say what its rows hold"), "{error}");
+    assert!(
+        error.contains("test.sample/a.parquet: its copy does not say what its rows hold"),
+        "{error}"
+    );
     let whole = rows(&columns).to_copy().unwrap().unwrap();
     let error = refused(whole.project(&[0]).unwrap());
-    assert!(error.contains("test.sample/a.parquet: its copy does not say which file a row comes from"), "{error}");
-    let others: HashMap<String, String> = whole.schema().metadata().iter().map(|(key, value)| (key.clone(), value.replace("whole", "half"))).collect();
-    let others = RecordBatch::try_new(Arc::new(whole.schema().as_ref().clone().with_metadata(others)), whole.columns().to_vec()).unwrap();
+    assert!(
+        error.contains("test.sample/a.parquet: its copy does not say which file a row comes from"),
+        "{error}"
+    );
+    let others: HashMap<String, String> = whole
+        .schema()
+        .metadata()
+        .iter()
+        .map(|(key, value)| (key.clone(), value.replace("whole", "half")))
+        .collect();
+    let others = RecordBatch::try_new(
+        Arc::new(whole.schema().as_ref().clone().with_metadata(others)),
+        whole.columns().to_vec(),
+    )
+    .unwrap();
     let error = refused(others);
-    assert!(error.contains("test.sample/a.parquet: its copy: rows have cells of other columns"), "{error}");
+    assert!(
+        error.contains("test.sample/a.parquet: its copy: rows have cells of other columns"),
+        "{error}"
+    );
 }
 
 /// The bound on what is kept counts rows: they must not take more than the columns did.
@@ -276,7 +428,14 @@ fn rows_take_no_more_memory_than_their_columns() {
     };
     let given: Vec<Given> = (0..10_000).map(of).collect();
     let batch = batch(&given);
-    let columns: usize = batch.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap()).sum();
+    let columns: usize = batch
+        .columns()
+        .iter()
+        .map(|column| column.to_data().get_slice_memory_size().unwrap())
+        .sum();
     let cells = rows(&batch).cells.size_bytes();
-    assert!(cells < columns, "{cells} bytes of rows, {columns} of columns");
+    assert!(
+        cells < columns,
+        "{cells} bytes of rows, {columns} of columns"
+    );
 }

@@ -26,7 +26,16 @@ const REGISTRANTS: [(&str, &[&str], Option<u32>); 19] = [
 ];
 
 fn names() -> Names {
-    Names::new(REGISTRANTS.iter().map(|(name, former_names, listing)| Named { name, former_names: former_names.to_vec(), listing: *listing })).unwrap()
+    Names::new(
+        REGISTRANTS
+            .iter()
+            .map(|(name, former_names, listing)| Named {
+                name,
+                former_names: former_names.to_vec(),
+                listing: *listing,
+            }),
+    )
+    .unwrap()
 }
 
 fn name_of(row: u32) -> &'static str {
@@ -36,7 +45,10 @@ fn name_of(row: u32) -> &'static str {
 fn search(names: &Names, text: &str) -> Vec<(&'static str, &'static str)> {
     let (found, is_cut) = names.search(text, 50, name_of);
     assert!(!is_cut);
-    found.iter().map(|found| (REGISTRANTS[found.row as usize].0, found.matched.name())).collect()
+    found
+        .iter()
+        .map(|found| (REGISTRANTS[found.row as usize].0, found.matched.name()))
+        .collect()
 }
 
 #[test]
@@ -52,10 +64,34 @@ fn better_matches_and_listed_registrants_come_first() {
             ("Green Apple Partners LP", "word_prefix"),
         ]
     );
-    assert_eq!(search(&names, "Apple, Inc")[..2], [("Apple Inc.", "name"), ("APPLE CORP", "name_without_suffix")]);
-    assert_eq!(search(&names, "apple corporation")[..2], [("APPLE CORP", "name"), ("Apple Inc.", "name_without_suffix")]);
-    assert_eq!(search(&names, "facebook"), [("Meta Platforms, Inc.", "former_name"), ("Facebook Employees Fund LLC", "name_prefix")]);
-    assert_eq!(search(&names, "faceb"), [("Facebook Employees Fund LLC", "name_prefix"), ("Meta Platforms, Inc.", "former_name")]);
+    assert_eq!(
+        search(&names, "Apple, Inc")[..2],
+        [
+            ("Apple Inc.", "name"),
+            ("APPLE CORP", "name_without_suffix")
+        ]
+    );
+    assert_eq!(
+        search(&names, "apple corporation")[..2],
+        [
+            ("APPLE CORP", "name"),
+            ("Apple Inc.", "name_without_suffix")
+        ]
+    );
+    assert_eq!(
+        search(&names, "facebook"),
+        [
+            ("Meta Platforms, Inc.", "former_name"),
+            ("Facebook Employees Fund LLC", "name_prefix")
+        ]
+    );
+    assert_eq!(
+        search(&names, "faceb"),
+        [
+            ("Facebook Employees Fund LLC", "name_prefix"),
+            ("Meta Platforms, Inc.", "former_name")
+        ]
+    );
 }
 
 #[test]
@@ -73,7 +109,11 @@ fn case_punctuation_and_legal_forms_do_not_matter() {
         ("j.p. morgan chase", "JPMORGAN CHASE & CO"),
         ("google", "Alphabet Inc."),
     ] {
-        assert_eq!(search(&names, text).first().map(|(name, _)| *name), Some(expected), "{text}");
+        assert_eq!(
+            search(&names, text).first().map(|(name, _)| *name),
+            Some(expected),
+            "{text}"
+        );
     }
 }
 
@@ -83,7 +123,11 @@ fn names_are_found_while_they_are_being_typed() {
     let whole = "Coca Cola Company";
     for length in 1..=whole.len() {
         let found = search(&names, &whole[..length]);
-        assert!(found.iter().any(|(name, _)| *name == "COCA COLA CO"), "{}: {found:?}", &whole[..length]);
+        assert!(
+            found.iter().any(|(name, _)| *name == "COCA COLA CO"),
+            "{}: {found:?}",
+            &whole[..length]
+        );
     }
     assert_eq!(search(&names, "apple in")[0], ("Apple Inc.", "name_prefix"));
 }
@@ -91,10 +135,28 @@ fn names_are_found_while_they_are_being_typed() {
 #[test]
 fn words_are_found_in_any_order() {
     let names = names();
-    assert_eq!(search(&names, "micro devices"), [("ADVANCED MICRO DEVICES INC", "word_prefix")]);
-    assert_eq!(search(&names, "devices advanced"), [("ADVANCED MICRO DEVICES INC", "word_prefix")]);
-    assert_eq!(search(&names, "america bank"), [("BANK OF AMERICA CORP /DE/", "word_prefix"), ("America First Bank Trust", "word_prefix")]);
-    assert_eq!(search(&names, "micro"), [("Micro Imaging Technology, Inc.", "name_prefix"), ("ADVANCED MICRO DEVICES INC", "word_prefix")]);
+    assert_eq!(
+        search(&names, "micro devices"),
+        [("ADVANCED MICRO DEVICES INC", "word_prefix")]
+    );
+    assert_eq!(
+        search(&names, "devices advanced"),
+        [("ADVANCED MICRO DEVICES INC", "word_prefix")]
+    );
+    assert_eq!(
+        search(&names, "america bank"),
+        [
+            ("BANK OF AMERICA CORP /DE/", "word_prefix"),
+            ("America First Bank Trust", "word_prefix")
+        ]
+    );
+    assert_eq!(
+        search(&names, "micro"),
+        [
+            ("Micro Imaging Technology, Inc.", "name_prefix"),
+            ("ADVANCED MICRO DEVICES INC", "word_prefix")
+        ]
+    );
     assert_eq!(search(&names, "zzz"), []);
     assert_eq!(search(&names, " .,"), []);
 }
@@ -111,6 +173,12 @@ fn the_first_are_in_the_order_of_all() {
 #[test]
 fn one_slip_is_forgiven_where_nothing_fits_as_it_is_written() {
     let names = names();
-    assert_eq!(search(&names, "mcdonlads"), [("MCDONALDS CORP", "misspelled")]);
-    assert_eq!(search(&names, "facebok")[0], ("Facebook Employees Fund LLC", "misspelled"));
+    assert_eq!(
+        search(&names, "mcdonlads"),
+        [("MCDONALDS CORP", "misspelled")]
+    );
+    assert_eq!(
+        search(&names, "facebok")[0],
+        ("Facebook Employees Fund LLC", "misspelled")
+    );
 }

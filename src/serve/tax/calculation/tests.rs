@@ -1,4 +1,5 @@
-//! Checks the tax of a sale on figures worked out by hand, and on random sales against the agreement's own words.
+//! Checks the tax of a sale on figures worked out by hand, and on random sales against the
+//! agreement's own words.
 
 use crate::tax::calculation::{Item, Rounding, Sale, calculate, rounded};
 use proptest::prelude::*;
@@ -7,7 +8,13 @@ use proptest::prelude::*;
 const LOCAL: [bool; 9] = [false, true, true, true, true, true, true, true, true];
 
 fn sale<'a>(classes: &'a [Vec<i64>], items: &'a [Item], rounding: Rounding) -> Sale<'a> {
-    Sale { classes, is_local: &LOCAL, items, rounding, prices_include_tax: false }
+    Sale {
+        classes,
+        is_local: &LOCAL,
+        items,
+        rounding,
+        prices_include_tax: false,
+    }
 }
 
 fn taxes(sale: &Sale<'_>) -> Vec<i64> {
@@ -18,30 +25,80 @@ fn taxes(sale: &Sale<'_>) -> Vec<i64> {
 fn the_combined_rate_is_rounded_and_not_each_jurisdiction() {
     // Minneapolis in 2019: 6.875 + 0.15 + 0.5 + 0.5 percent of 9.99 is 0.8017…
     let rates = [vec![68_750, 1_500, 5_000, 5_000]];
-    let taxed = calculate(&sale(&rates, &[Item { amount: 999, class: Some(0), local: None }], Rounding::Line));
+    let taxed = calculate(&sale(
+        &rates,
+        &[Item {
+            amount: 999,
+            class: Some(0),
+            local: None,
+        }],
+        Rounding::Line,
+    ));
     assert_eq!(taxed[0].tax, 80);
     assert_eq!(taxed[0].parts, [69, 1, 5, 5]);
     // Two jurisdictions of 0.4 cents each owe a cent together; each alone would owe none.
-    let taxed = calculate(&sale(&[vec![4_000, 4_000]], &[Item { amount: 100, class: Some(0), local: None }], Rounding::Line));
+    let taxed = calculate(&sale(
+        &[vec![4_000, 4_000]],
+        &[Item {
+            amount: 100,
+            class: Some(0),
+            local: None,
+        }],
+        Rounding::Line,
+    ));
     assert_eq!((taxed[0].tax, taxed[0].parts.as_slice()), (1, &[1, 0][..]));
 }
 
 #[test]
 fn line_and_invoice_differ_by_what_is_rounded() {
     // 7 percent of 0.07 is 0.0049: nothing on each of ten lines, five cents on the invoice.
-    let items = vec![Item { amount: 7, class: Some(0), local: None }; 10];
+    let items = vec![
+        Item {
+            amount: 7,
+            class: Some(0),
+            local: None
+        };
+        10
+    ];
     let rates = [vec![50_000, 20_000]];
-    assert_eq!(taxes(&sale(&rates, &items, Rounding::Line)).iter().sum::<i64>(), 0);
+    assert_eq!(
+        taxes(&sale(&rates, &items, Rounding::Line))
+            .iter()
+            .sum::<i64>(),
+        0
+    );
     let taxed = calculate(&sale(&rates, &items, Rounding::Invoice));
     let part = |part: usize| taxed.iter().map(|taxed| taxed.parts[part]).sum::<i64>();
-    assert_eq!((taxed.iter().map(|taxed| taxed.tax).sum::<i64>(), part(0), part(1)), (5, 4, 1));
+    assert_eq!(
+        (
+            taxed.iter().map(|taxed| taxed.tax).sum::<i64>(),
+            part(0),
+            part(1)
+        ),
+        (5, 4, 1)
+    );
 }
 
 #[test]
 fn half_a_cent_goes_up_and_for_a_refund_down() {
     // 5 percent of 0.10 is half a cent.
     assert_eq!(
-        taxes(&sale(&[vec![50_000]], &[Item { amount: 10, class: Some(0), local: None }, Item { amount: -10, class: Some(0), local: None }], Rounding::Line)),
+        taxes(&sale(
+            &[vec![50_000]],
+            &[
+                Item {
+                    amount: 10,
+                    class: Some(0),
+                    local: None
+                },
+                Item {
+                    amount: -10,
+                    class: Some(0),
+                    local: None
+                }
+            ],
+            Rounding::Line
+        )),
         [1, -1]
     );
     assert_eq!(rounded(-15, 10), -2);
@@ -50,26 +107,58 @@ fn half_a_cent_goes_up_and_for_a_refund_down() {
 
 #[test]
 fn a_local_tax_that_stops_at_an_amount_is_rounded_with_the_states() {
-    // Orange County, Florida, in 2026: 6 percent of 6,000.05 is 360.003, and 0.5 percent of the first 5,000 is 25.
+    // Orange County, Florida, in 2026: 6 percent of 6,000.05 is 360.003, and 0.5 percent of the
+    // first 5,000 is 25.
     for rounding in [Rounding::Line, Rounding::Invoice] {
-        let item = Item { amount: 600_005, class: Some(0), local: Some(500_000) };
+        let item = Item {
+            amount: 600_005,
+            class: Some(0),
+            local: Some(500_000),
+        };
         let taxed = calculate(&sale(&[vec![60_000, 5_000]], &[item], rounding));
-        assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()), (600_005, 38_500, &[36_000, 2_500][..]));
+        assert_eq!(
+            (taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()),
+            (600_005, 38_500, &[36_000, 2_500][..])
+        );
     }
 }
 
 #[test]
 fn a_price_with_the_tax_in_it_is_taken_apart() {
-    let (rates, items) = ([vec![60_000, 10_000]], [Item { amount: 10_700, class: Some(0), local: None }]);
-    let taxed = calculate(&Sale { prices_include_tax: true, ..sale(&rates, &items, Rounding::Line) });
-    assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()), (10_000, 700, &[600, 100][..]));
+    let (rates, items) = (
+        [vec![60_000, 10_000]],
+        [Item {
+            amount: 10_700,
+            class: Some(0),
+            local: None,
+        }],
+    );
+    let taxed = calculate(&Sale {
+        prices_include_tax: true,
+        ..sale(&rates, &items, Rounding::Line)
+    });
+    assert_eq!(
+        (taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()),
+        (10_000, 700, &[600, 100][..])
+    );
 }
 
 #[test]
 fn what_is_not_taxed_has_no_tax() {
     for rounding in [Rounding::Line, Rounding::Invoice] {
-        let taxed = calculate(&sale(&[vec![60_000]], &[Item { amount: 10_000, class: None, local: None }], rounding));
-        assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.len()), (0, 0, 0));
+        let taxed = calculate(&sale(
+            &[vec![60_000]],
+            &[Item {
+                amount: 10_000,
+                class: None,
+                local: None,
+            }],
+            rounding,
+        ));
+        assert_eq!(
+            (taxed[0].taxable, taxed[0].tax, taxed[0].parts.len()),
+            (0, 0, 0)
+        );
     }
 }
 
@@ -80,16 +169,29 @@ fn rounding() -> impl Strategy<Value = Rounding> {
 /// General rates and rates of food for the same jurisdictions.
 fn classes() -> impl Strategy<Value = Vec<Vec<i64>>> {
     let rate = || prop_oneof![Just(0i64), 0i64..200_000, Just(68_750), Just(1_500)];
-    (0usize..8).prop_flat_map(move |count| prop::collection::vec(prop::collection::vec(rate(), count), 2))
+    (0usize..8)
+        .prop_flat_map(move |count| prop::collection::vec(prop::collection::vec(rate(), count), 2))
 }
 
 fn items() -> impl Strategy<Value = Vec<Item>> {
-    let amount = prop_oneof![-2_000i64..2_000, -100_000_000_000_000i64..100_000_000_000_000];
-    let item = (amount, prop_oneof![Just(None), Just(Some(0usize)), Just(Some(1))]).prop_map(|(amount, class)| Item { amount, class, local: None });
+    let amount = prop_oneof![
+        -2_000i64..2_000,
+        -100_000_000_000_000i64..100_000_000_000_000
+    ];
+    let item = (
+        amount,
+        prop_oneof![Just(None), Just(Some(0usize)), Just(Some(1))],
+    )
+        .prop_map(|(amount, class)| Item {
+            amount,
+            class,
+            local: None,
+        });
     prop::collection::vec(item, 0..12)
 }
 
-/// The agreement's own words: carried to the third decimal, rounded up where that is greater than four.
+/// The agreement's own words: carried to the third decimal, rounded up where that is greater than
+/// four.
 fn by_the_agreement(amount: i64, combined: i64) -> i64 {
     let thousandths = i128::from(amount.abs()) * i128::from(combined) / 100_000;
     let cents = (thousandths / 10) as i64 + i64::from(thousandths % 10 > 4);

@@ -1,5 +1,5 @@
-//! Address ranges of a state, by ZIP code and street: which of them hold a house number, and a unit where the range names units. Streets
-//! must be equal in all their parts; nothing is guessed.
+//! Address ranges of a state, by ZIP code and street: which of them hold a house number, and a unit
+//! where the range names units. Streets must be equal in all their parts; nothing is guessed.
 
 use std::collections::HashMap;
 
@@ -109,13 +109,26 @@ impl Addresses {
         };
         let plain = plain(record.low).zip(plain(record.high));
         let (low, high) = plain.unwrap_or((0, u32::MAX));
-        let numbers = plain.is_none().then(|| (record.low.to_owned(), record.high.to_owned()));
+        let numbers = plain
+            .is_none()
+            .then(|| (record.low.to_owned(), record.high.to_owned()));
         let mut other = 0;
         if numbers.is_some() || record.unit.is_some() {
-            self.others.push(Other { numbers, unit: record.unit });
+            self.others.push(Other {
+                numbers,
+                unit: record.unit,
+            });
             other = u32::try_from(self.others.len()).map_err(too_many)?;
         }
-        self.ranges.push(Range { zip: record.zip, street, low, high, row: record.row, other, parity: record.parity });
+        self.ranges.push(Range {
+            zip: record.zip,
+            street,
+            low,
+            high,
+            row: record.row,
+            other,
+            parity: record.parity,
+        });
         Ok(())
     }
 
@@ -127,30 +140,57 @@ impl Addresses {
 
     /// The ranges that hold an address, of any day, in the order they are kept in.
     pub fn holding(&self, zip: u32, address: &Address) -> Vec<Fit> {
-        let Some(&street) = self.streets.get(street_key(address).as_str()).filter(|_| address.kind == AddressKind::Street) else { return Vec::new() };
-        let first = self.ranges.partition_point(|range| (range.zip, range.street) < (zip, street));
-        let on_street = self.ranges[first..].iter().take_while(|range| (range.zip, range.street) == (zip, street));
-        on_street.filter_map(|range| self.fit(range, address)).collect()
+        let Some(&street) = self
+            .streets
+            .get(street_key(address).as_str())
+            .filter(|_| address.kind == AddressKind::Street)
+        else {
+            return Vec::new();
+        };
+        let first = self
+            .ranges
+            .partition_point(|range| (range.zip, range.street) < (zip, street));
+        let on_street = self.ranges[first..]
+            .iter()
+            .take_while(|range| (range.zip, range.street) == (zip, street));
+        on_street
+            .filter_map(|range| self.fit(range, address))
+            .collect()
     }
 
     fn fit(&self, range: &Range, address: &Address) -> Option<Fit> {
-        let other = range.other.checked_sub(1).map(|index| &self.others[index as usize]);
+        let other = range
+            .other
+            .checked_sub(1)
+            .map(|index| &self.others[index as usize]);
         let number = plain(&address.number);
         let holds = match (number, other.and_then(|other| other.numbers.as_ref())) {
-            (Some(number), None) => (range.low..=range.high).contains(&number) && range.parity.holds(number),
-            // A number with letters or a fraction is compared as text, and only with a range of such numbers.
-            (None, Some((low, high))) => low.as_str() <= address.number.as_str() && address.number.as_str() <= high.as_str(),
+            (Some(number), None) => {
+                (range.low..=range.high).contains(&number) && range.parity.holds(number)
+            }
+            // A number with letters or a fraction is compared as text, and only with a range of
+            // such numbers.
+            (None, Some((low, high))) => {
+                low.as_str() <= address.number.as_str() && address.number.as_str() <= high.as_str()
+            }
             _ => false,
         };
         let unit = other.and_then(|other| other.unit.as_ref());
         let has_unit = unit.is_none_or(|unit| unit.holds(address));
-        (holds && has_unit).then(|| Fit { is_whole_building: unit.is_none(), width: range.high - range.low, row: range.row })
+        (holds && has_unit).then(|| Fit {
+            is_whole_building: unit.is_none(),
+            width: range.high - range.low,
+            row: range.row,
+        })
     }
 
     /// The rows of all ranges in a ZIP code.
     pub fn of_zip(&self, zip: u32) -> impl Iterator<Item = u32> {
         let first = self.ranges.partition_point(|range| range.zip < zip);
-        self.ranges[first..].iter().take_while(move |range| range.zip == zip).map(|range| range.row)
+        self.ranges[first..]
+            .iter()
+            .take_while(move |range| range.zip == zip)
+            .map(|range| range.row)
     }
 
     pub fn size_bytes(&self) -> usize {
@@ -165,7 +205,9 @@ impl Unit {
             return false;
         }
         match (plain(&self.low), plain(&self.high), plain(&address.unit)) {
-            (Some(low), Some(high), Some(unit)) => (low..=high).contains(&unit) && self.parity.holds(unit),
+            (Some(low), Some(high), Some(unit)) => {
+                (low..=high).contains(&unit) && self.parity.holds(unit)
+            }
             (None, None, None) => self.low <= address.unit && address.unit <= self.high,
             _ => false,
         }
@@ -174,12 +216,19 @@ impl Unit {
 
 /// A street in the form in which streets are equal: blank parts are blank on both sides.
 fn street_key(address: &Address) -> String {
-    [&*address.predirectional, &address.street, &address.suffix, &address.postdirectional].join("|")
+    [
+        &*address.predirectional,
+        &address.street,
+        &address.suffix,
+        &address.postdirectional,
+    ]
+    .join("|")
 }
 
 /// A number of digits only.
 fn plain(text: &str) -> Option<u32> {
-    let is_plain = !text.is_empty() && text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain =
+        !text.is_empty() && text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
     if is_plain { text.parse().ok() } else { None }
 }
 
@@ -198,7 +247,14 @@ mod tests {
     fn ranges_hold_numbers_of_their_parity_and_the_most_specific_comes_first() {
         let mut addresses = Addresses::default();
         let street = ["", "NORTHWIND", "DR", ""];
-        let unit = |low: &str, high: &str| Some(Unit { kind: "APT".to_owned(), low: low.to_owned(), high: high.to_owned(), parity: Parity::Both });
+        let unit = |low: &str, high: &str| {
+            Some(Unit {
+                kind: "APT".to_owned(),
+                low: low.to_owned(),
+                high: high.to_owned(),
+                parity: Parity::Both,
+            })
+        };
         for (row, low, high, parity, unit) in [
             (0, "332", "398", Parity::Even, None),
             (1, "300", "500", Parity::Both, None),
@@ -206,9 +262,29 @@ mod tests {
             (3, "N6W100", "N6W300", Parity::Both, None),
             (4, "340", "340", Parity::Even, unit("A", "F")),
         ] {
-            addresses.push(Record { zip: 37_072, street, low, high, parity, unit, row }).unwrap();
+            addresses
+                .push(Record {
+                    zip: 37_072,
+                    street,
+                    low,
+                    high,
+                    parity,
+                    unit,
+                    row,
+                })
+                .unwrap();
         }
-        addresses.push(Record { zip: 37_072, street: ["N", "NORTHWIND", "DR", ""], low: "1", high: "999", parity: Parity::Both, unit: None, row: 9 }).unwrap();
+        addresses
+            .push(Record {
+                zip: 37_072,
+                street: ["N", "NORTHWIND", "DR", ""],
+                low: "1",
+                high: "999",
+                parity: Parity::Both,
+                unit: None,
+                row: 9,
+            })
+            .unwrap();
         addresses.finish();
         assert_eq!(found(&addresses, "332 Northwind Drive"), [0, 1]);
         assert_eq!(found(&addresses, "333 Northwind Dr"), [1]);
@@ -216,7 +292,11 @@ mod tests {
         assert_eq!(found(&addresses, "340 Northwind Dr Apt C"), [4, 0, 1]);
         assert_eq!(found(&addresses, "340 Northwind Dr Apt 21"), [0, 1]);
         assert_eq!(found(&addresses, "N6W200 Northwind Dr"), [3]);
-        assert_eq!(found(&addresses, "340 N Northwind Dr"), [9], "a directional that the file lacks is another street");
+        assert_eq!(
+            found(&addresses, "340 N Northwind Dr"),
+            [9],
+            "a directional that the file lacks is another street"
+        );
         assert_eq!(found(&addresses, "340 1/2 Northwind Dr"), [0; 0]);
         assert_eq!(found(&addresses, "340 Northwind Ln"), [0; 0]);
         assert_eq!(found(&addresses, "PO Box 340"), [0; 0]);

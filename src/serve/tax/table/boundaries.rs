@@ -1,5 +1,6 @@
-//! Which jurisdictions tax at a place: the boundary records of one state, found by ZIP code, ZIP+4 code, address, city or county. Records
-//! of every day are kept; the caller picks those that hold on the day that is asked for.
+//! Which jurisdictions tax at a place: the boundary records of one state, found by ZIP code, ZIP+4
+//! code, address, city or county. Records of every day are kept; the caller picks those that hold
+//! on the day that is asked for.
 
 use std::collections::HashMap;
 
@@ -66,13 +67,26 @@ pub struct Jurisdictions {
 impl Jurisdictions {
     /// Only the state.
     pub const fn state_only() -> Self {
-        Self { has_state_tax: true, county: None, place: None, special: Vec::new() }
+        Self {
+            has_state_tax: true,
+            county: None,
+            place: None,
+            special: Vec::new(),
+        }
     }
 
     /// Class and code of each, the state's own apart.
     pub fn local(&self) -> impl Iterator<Item = (Class, &str)> {
-        let own = self.county.iter().map(|code| (Class::County, code.as_str())).chain(self.place.iter().map(|code| (Class::City, code.as_str())));
-        own.chain(self.special.iter().map(|(type_raw, code)| (class_of_type(type_raw), code.as_str())))
+        let own = self
+            .county
+            .iter()
+            .map(|code| (Class::County, code.as_str()))
+            .chain(self.place.iter().map(|code| (Class::City, code.as_str())));
+        own.chain(
+            self.special
+                .iter()
+                .map(|(type_raw, code)| (class_of_type(type_raw), code.as_str())),
+        )
     }
 }
 
@@ -151,16 +165,24 @@ impl Boundaries {
 
     /// Records of ranges of ZIP+4 codes that hold one, each with the width of its range.
     pub fn of_zip9(&self, zip9: u32) -> impl Iterator<Item = (u32, u32)> {
-        self.zip9.meeting(zip9, zip9).map(|span| (span.row, span.high - span.low))
+        self.zip9
+            .meeting(zip9, zip9)
+            .map(|span| (span.row, span.high - span.low))
     }
 
     /// Records of ranges of ZIP+4 codes that have one of a ZIP code.
     pub fn of_any_zip9(&self, zip: u32) -> impl Iterator<Item = u32> {
-        self.zip9.meeting(zip * 10_000, zip * 10_000 + 9_999).map(|span| span.row)
+        self.zip9
+            .meeting(zip * 10_000, zip * 10_000 + 9_999)
+            .map(|span| span.row)
     }
 
     /// Address ranges that hold an address.
-    pub fn of_address(&self, zip: u32, address: &Address) -> Vec<crate::tax::table::addresses::Fit> {
+    pub fn of_address(
+        &self,
+        zip: u32,
+        address: &Address,
+    ) -> Vec<crate::tax::table::addresses::Fit> {
         self.addresses.holding(zip, address)
     }
 
@@ -169,18 +191,38 @@ impl Boundaries {
         self.addresses.of_zip(zip)
     }
 
-    /// Records of a named place; of several places of a name those in one of the counties, where there are such.
+    /// Records of a named place; of several places of a name those in one of the counties, where
+    /// there are such.
     pub fn of_place(&self, name: &str, counties: &[String]) -> Vec<u32> {
-        let places = self.places.get(&city_key(name)).map_or(&[][..], Vec::as_slice);
-        let is_within = |county: &Option<Box<str>>| county.as_ref().is_some_and(|county| counties.iter().any(|known| **known == **county));
+        let places = self
+            .places
+            .get(&city_key(name))
+            .map_or(&[][..], Vec::as_slice);
+        let is_within = |county: &Option<Box<str>>| {
+            county
+                .as_ref()
+                .is_some_and(|county| counties.iter().any(|known| **known == **county))
+        };
         let has_one = places.iter().any(|(_, county)| is_within(county));
-        places.iter().filter(|(_, county)| !has_one || is_within(county)).map(|(row, _)| *row).collect()
+        places
+            .iter()
+            .filter(|(_, county)| !has_one || is_within(county))
+            .map(|(row, _)| *row)
+            .collect()
     }
 
     /// Records of the named places of some counties, each with its name as cities are compared.
     pub fn places_of(&self, counties: &[String]) -> Vec<(u32, &str)> {
-        let is_within = |county: &Option<Box<str>>| county.as_ref().is_some_and(|county| counties.iter().any(|known| **known == **county));
-        let rows = self.places.iter().flat_map(|(name, rows)| rows.iter().filter(|(_, county)| is_within(county)).map(|(row, _)| (*row, name.as_str())));
+        let is_within = |county: &Option<Box<str>>| {
+            county
+                .as_ref()
+                .is_some_and(|county| counties.iter().any(|known| **known == **county))
+        };
+        let rows = self.places.iter().flat_map(|(name, rows)| {
+            rows.iter()
+                .filter(|(_, county)| is_within(county))
+                .map(|(row, _)| (*row, name.as_str()))
+        });
         let mut rows: Vec<(u32, &str)> = rows.collect();
         rows.sort_unstable();
         rows
@@ -209,17 +251,33 @@ impl Boundaries {
     /// The provenance of a record.
     pub fn provenance<'r>(&'r self, manifest: &'r Manifest, row: u32) -> Provenance<'r> {
         let row = row as usize;
-        let section = &self.sections[self.sections.partition_point(|section| section.first <= row) - 1];
+        let section = &self.sections[self
+            .sections
+            .partition_point(|section| section.first <= row)
+            - 1];
         let writer = ProvenanceWriter::new(manifest, "tax.boundary", &section.part);
-        writer.of(&section.row_sources, row - section.first, self.statuses.at(row), self.ids.get(row))
+        writer.of(
+            &section.row_sources,
+            row - section.first,
+            self.statuses.at(row),
+            self.ids.get(row),
+        )
     }
 
     /// About how much memory the records take.
     pub fn size_bytes(&self) -> usize {
         let rows = (size_of::<Row>() + 2) * self.rows.capacity();
-        let places: usize = self.places.iter().map(|(name, rows)| name.len() + 64 + 32 * rows.capacity()).sum();
+        let places: usize = self
+            .places
+            .iter()
+            .map(|(name, rows)| name.len() + 64 + 32 * rows.capacity())
+            .sum();
         rows + 160 * self.sets.capacity()
-            + self.sections.iter().map(|section| section.row_sources.size_bytes()).sum::<usize>()
+            + self
+                .sections
+                .iter()
+                .map(|section| section.row_sources.size_bytes())
+                .sum::<usize>()
             + self.ids.size_bytes()
             + self.zip5.size_bytes()
             + self.zip9.size_bytes()
@@ -237,8 +295,14 @@ impl Builder {
         let row_sources = RowSources::read(bytes.clone(), &part.path)?;
         self.rows.reserve(part.rows as usize);
         let first = self.rows.len();
-        Table::each(bytes, Columns::COLUMNS, &part.path, |table| self.add(table, &part.path))?;
-        self.sections.push(Section { first, part, row_sources });
+        Table::each(bytes, Columns::COLUMNS, &part.path, |table| {
+            self.add(table, &part.path)
+        })?;
+        self.sections.push(Section {
+            first,
+            part,
+            row_sources,
+        });
         Ok(())
     }
 
@@ -263,12 +327,22 @@ impl Builder {
     fn add(&mut self, table: &Table, place: &str) -> Result<()> {
         let columns = Columns::open(table)?;
         for index in 0..table.rows() {
-            let row = u32::try_from(self.rows.len()).map_err(|_| Error::store(format!("{place}: more records than numbers")))?;
-            let wrong = || Error::store(format!("{place}: boundary `{}` has a code that is no number", columns.record_id.at(index)));
+            let row = u32::try_from(self.rows.len())
+                .map_err(|_| Error::store(format!("{place}: more records than numbers")))?;
+            let wrong = || {
+                Error::store(format!(
+                    "{place}: boundary `{}` has a code that is no number",
+                    columns.record_id.at(index)
+                ))
+            };
             self.ids.push(columns.record_id.at(index))?;
             self.statuses.push(columns.validation_status.get(index))?;
             let end = known_day(columns.end_date.at(index)).unwrap_or(OPEN);
-            self.rows.push(Row { begin: columns.begin_date.at(index), end, set: self.sets.number(&columns, index)? });
+            self.rows.push(Row {
+                begin: columns.begin_date.at(index),
+                end,
+                set: self.sets.number(&columns, index)?,
+            });
             match columns.record_type.at(index) {
                 "zip5" => self.zip5.push(columns.zip5(index, row).ok_or_else(wrong)?),
                 "zip9" => self.zip9.push(columns.zip9(index, row).ok_or_else(wrong)?),
@@ -281,7 +355,11 @@ impl Builder {
 
     fn add_place(&mut self, columns: &Columns, index: usize, row: u32) {
         match (columns.city.get(index), columns.county_fips.get(index)) {
-            (Some(name), county) => self.places.entry(city_key(name)).or_default().push((row, county.map(Box::from))),
+            (Some(name), county) => self
+                .places
+                .entry(city_key(name))
+                .or_default()
+                .push((row, county.map(Box::from))),
             (None, Some(county)) => self.counties.entry(county.into()).or_default().push(row),
             (None, None) => {}
         }
@@ -289,7 +367,9 @@ impl Builder {
 
     /// None when its ZIP code is no number. A range without one matches nothing.
     fn add_address(&mut self, columns: &Columns, index: usize, row: u32) -> Option<Result<()>> {
-        let Some(zip) = columns.zip_low.get(index) else { return Some(Ok(())) };
+        let Some(zip) = columns.zip_low.get(index) else {
+            return Some(Ok(()));
+        };
         let text = |texts: &Texts| texts.get(index).unwrap_or_default().to_owned();
         let unit = columns.secondary_kind.get(index).map(|kind| Unit {
             kind: kind.to_owned(),
@@ -299,10 +379,19 @@ impl Builder {
         });
         let record = Record {
             zip: zip.parse().ok()?,
-            street: [&columns.predirectional, &columns.street, &columns.street_suffix, &columns.postdirectional]
-                .map(|texts| texts.get(index).unwrap_or_default()),
+            street: [
+                &columns.predirectional,
+                &columns.street,
+                &columns.street_suffix,
+                &columns.postdirectional,
+            ]
+            .map(|texts| texts.get(index).unwrap_or_default()),
             low: columns.number_low.get(index).unwrap_or_default(),
-            high: columns.number_high.get(index).or(columns.number_low.get(index)).unwrap_or_default(),
+            high: columns
+                .number_high
+                .get(index)
+                .or(columns.number_low.get(index))
+                .unwrap_or_default(),
             parity: Parity::of(columns.parity.get(index)),
             unit,
             row,
@@ -321,19 +410,25 @@ struct Sets {
 
 impl Sets {
     fn number(&mut self, columns: &Columns, index: usize) -> Result<u32> {
-        let (county, place) = (columns.county_code.get(index), columns.place_code.get(index));
+        let (county, place) = (
+            columns.county_code.get(index),
+            columns.place_code.get(index),
+        );
         let has_state_tax = columns.has_state_tax.value(index);
         self.key.clear();
         self.key.push(if has_state_tax { '1' } else { '0' });
         let own = [county.unwrap_or_default(), place.unwrap_or_default()];
-        own.into_iter().chain(columns.special_codes.at(index)).for_each(|code| {
-            self.key.push('|');
-            self.key.push_str(code);
-        });
+        own.into_iter()
+            .chain(columns.special_codes.at(index))
+            .for_each(|code| {
+                self.key.push('|');
+                self.key.push_str(code);
+            });
         if let Some(number) = self.numbers.get(&self.key) {
             return Ok(*number);
         }
-        let number = u32::try_from(self.sets.len()).map_err(|_| Error::store("more sets of jurisdictions than numbers"))?;
+        let number = u32::try_from(self.sets.len())
+            .map_err(|_| Error::store("more sets of jurisdictions than numbers"))?;
         let mut special: Vec<(String, String)> = columns
             .special_codes
             .at(index)
@@ -343,7 +438,12 @@ impl Sets {
             .collect();
         special.sort();
         special.dedup();
-        self.sets.push(Jurisdictions { has_state_tax, county: county.map(str::to_owned), place: place.map(str::to_owned), special });
+        self.sets.push(Jurisdictions {
+            has_state_tax,
+            county: county.map(str::to_owned),
+            place: place.map(str::to_owned),
+            special,
+        });
         self.numbers.insert(self.key.clone(), number);
         Ok(number)
     }
@@ -352,15 +452,26 @@ impl Sets {
 impl Columns {
     fn zip5(&self, index: usize, row: u32) -> Option<Span> {
         let low = self.zip_low.get(index)?.parse().ok()?;
-        let high = self.zip_high.get(index).map_or(Some(low), |high| high.parse().ok())?;
+        let high = self
+            .zip_high
+            .get(index)
+            .map_or(Some(low), |high| high.parse().ok())?;
         Some(Span { low, high, row })
     }
 
     /// A range from one ZIP+4 code to another, which may run over several ZIP codes.
     fn zip9(&self, index: usize, row: u32) -> Option<Span> {
         let zips = self.zip5(index, row)?;
-        let plus4 = |texts: &Texts, missing: u32| texts.get(index).map_or(Some(missing), |text| text.parse().ok());
-        Some(Span { low: zips.low * 10_000 + plus4(&self.plus4_low, 0)?, high: zips.high * 10_000 + plus4(&self.plus4_high, 9_999)?, row })
+        let plus4 = |texts: &Texts, missing: u32| {
+            texts
+                .get(index)
+                .map_or(Some(missing), |text| text.parse().ok())
+        };
+        Some(Span {
+            low: zips.low * 10_000 + plus4(&self.plus4_low, 0)?,
+            high: zips.high * 10_000 + plus4(&self.plus4_high, 9_999)?,
+            row,
+        })
     }
 }
 

@@ -1,11 +1,13 @@
-//! Record ids of millions of rows in little memory: each is kept as what differs from the one before it. Reading one unpacks up to sixteen.
+//! Record ids of millions of rows in little memory: each is kept as what differs from the one
+//! before it. Reading one unpacks up to sixteen.
 
 use pubdata_core::error::{Error, Result};
 
 /// Every so many ids one is written in full.
 const BLOCK: usize = 16;
 
-/// Record ids in the order of their rows. An id is written as the number of bytes that it begins with like the one before, and the rest: neighbours differ in few bytes.
+/// Record ids in the order of their rows. An id is written as the number of bytes that it begins
+/// with like the one before, and the rest: neighbours differ in few bytes.
 #[derive(Debug, Default)]
 pub struct Ids {
     bytes: Vec<u8>,
@@ -24,13 +26,21 @@ impl Ids {
         let id_bytes = id.as_bytes();
         let mut shared = 0;
         if self.count.is_multiple_of(BLOCK) {
-            self.blocks.push(u32::try_from(self.bytes.len()).map_err(too_long)?);
+            self.blocks
+                .push(u32::try_from(self.bytes.len()).map_err(too_long)?);
         } else {
-            shared = self.last.iter().zip(id_bytes).take(255).take_while(|(a, b)| a == b).count();
+            shared = self
+                .last
+                .iter()
+                .zip(id_bytes)
+                .take(255)
+                .take_while(|(a, b)| a == b)
+                .count();
         }
         let rest = &id_bytes[shared..];
         self.bytes.push(u8::try_from(shared).map_err(too_long)?);
-        self.bytes.extend(u16::try_from(rest.len()).map_err(too_long)?.to_le_bytes());
+        self.bytes
+            .extend(u16::try_from(rest.len()).map_err(too_long)?.to_le_bytes());
         self.bytes.extend_from_slice(rest);
         self.last.truncate(shared);
         self.last.extend_from_slice(rest);
@@ -43,7 +53,10 @@ impl Ids {
         let mut at = self.blocks[row / BLOCK] as usize;
         let mut id = Vec::new();
         for _ in 0..=row % BLOCK {
-            let (shared, rest) = (usize::from(self.bytes[at]), usize::from(u16::from_le_bytes([self.bytes[at + 1], self.bytes[at + 2]])));
+            let (shared, rest) = (
+                usize::from(self.bytes[at]),
+                usize::from(u16::from_le_bytes([self.bytes[at + 1], self.bytes[at + 2]])),
+            );
             id.truncate(shared);
             id.extend_from_slice(&self.bytes[at + 3..at + 3 + rest]);
             at += 3 + rest;
@@ -62,10 +75,20 @@ mod tests {
 
     #[test]
     fn ids_come_back_as_they_were() {
-        let texts: Vec<String> = (0..100).map(|number| format!("tax.boundary:MN:4:{:05}:{}", 55_000 + number / 7, "é".repeat(number % 5 * 100))).collect();
+        let texts: Vec<String> = (0..100)
+            .map(|number| {
+                format!(
+                    "tax.boundary:MN:4:{:05}:{}",
+                    55_000 + number / 7,
+                    "é".repeat(number % 5 * 100)
+                )
+            })
+            .collect();
         let mut ids = Ids::default();
         texts.iter().for_each(|text| ids.push(text).unwrap());
-        (0..texts.len()).rev().for_each(|row| assert_eq!(ids.get(row), texts[row]));
+        (0..texts.len())
+            .rev()
+            .for_each(|row| assert_eq!(ids.get(row), texts[row]));
         assert!(ids.push(&"x".repeat(65_536)).is_err());
     }
 }

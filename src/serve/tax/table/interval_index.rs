@@ -1,8 +1,10 @@
-//! Finds the ranges that meet a number or another range, fast also where a few of them are very wide. ZIP and ZIP+4 codes are looked up
-//! here.
+//! Finds the ranges that meet a number or another range, fast also where a few of them are very
+//! wide. ZIP and ZIP+4 codes are looked up here.
 
-/// Ranges of numbers that may lie within and across each other, found by a number or range that they meet. Sorted by where they begin; of each block of them is known how far one
-/// of its ranges reaches, so that looking past a wide one does not mean looking at all, and how far one of its or of an earlier block's does, so that looking begins late.
+/// Ranges of numbers that may lie within and across each other, found by a number or range that
+/// they meet. Sorted by where they begin; of each block of them is known how far one of its ranges
+/// reaches, so that looking past a wide one does not mean looking at all, and how far one of its or
+/// of an earlier block's does, so that looking begins late.
 #[derive(Debug, Default)]
 pub struct IntervalIndex {
     spans: Vec<Span>,
@@ -24,21 +26,35 @@ impl IntervalIndex {
     pub fn new(mut spans: Vec<Span>) -> Self {
         spans.sort_unstable_by_key(|span| (span.low, span.high, span.row));
         spans.shrink_to_fit();
-        let reach: Vec<u32> = spans.chunks(BLOCK).map(|block| block.iter().map(|span| span.high).max().unwrap_or(0)).collect();
+        let reach: Vec<u32> = spans
+            .chunks(BLOCK)
+            .map(|block| block.iter().map(|span| span.high).max().unwrap_or(0))
+            .collect();
         let mut farthest = 0;
         let reach_so_far = reach.iter().map(|reach| {
             farthest = farthest.max(*reach);
             farthest
         });
-        Self { reach_so_far: reach_so_far.collect(), spans, reach }
+        Self {
+            reach_so_far: reach_so_far.collect(),
+            spans,
+            reach,
+        }
     }
 
     /// The ranges that have a number in common with `low..=high`, by where they begin.
     pub fn meeting(&self, low: u32, high: u32) -> impl Iterator<Item = Span> {
         let begun = &self.spans[..self.spans.partition_point(|span| span.low <= high)];
         let first = self.reach_so_far.partition_point(|reach| *reach < low);
-        let reaching = begun.chunks(BLOCK).zip(&self.reach).skip(first).filter(move |(_, reach)| **reach >= low);
-        reaching.flat_map(|(block, _)| block).copied().filter(move |span| span.high >= low)
+        let reaching = begun
+            .chunks(BLOCK)
+            .zip(&self.reach)
+            .skip(first)
+            .filter(move |(_, reach)| **reach >= low);
+        reaching
+            .flat_map(|(block, _)| block)
+            .copied()
+            .filter(move |span| span.high >= low)
     }
 
     pub fn size_bytes(&self) -> usize {

@@ -1,4 +1,5 @@
-//! Sales tax in memory, by state: how the state taxes, and what; the rates of its jurisdictions, and where each applies. A place is looked up in sorted arrays.
+//! Sales tax in memory, by state: how the state taxes, and what; the rates of its jurisdictions,
+//! and where each applies. A place is looked up in sorted arrays.
 
 pub mod addresses;
 pub mod boundaries;
@@ -41,12 +42,17 @@ pub struct StateTax {
     pub boundaries: Option<Boundaries>,
 }
 
-static NONE: StateTax = StateTax { rates: Vec::new(), boundaries: None };
+static NONE: StateTax = StateTax {
+    rates: Vec::new(),
+    boundaries: None,
+};
 
 impl TaxTables {
     /// Those of a release, which are always there.
     pub fn of(release: &Release) -> &Self {
-        release.table().expect("every release is loaded with the tables of all families")
+        release
+            .table()
+            .expect("every release is loaded with the tables of all families")
     }
 
     /// Reads the tax datasets of a release; empty when it has none.
@@ -63,15 +69,24 @@ impl TaxTables {
         }
         for part in with_rows(reader, RATES) {
             let bytes = reader.bytes(part).await?;
-            index.states.entry(state_of(part)?.to_owned()).or_default().rates.push(Rates::read(part, bytes)?);
+            index
+                .states
+                .entry(state_of(part)?.to_owned())
+                .or_default()
+                .rates
+                .push(Rates::read(part, bytes)?);
         }
         let mut builders: BTreeMap<&str, Builder> = BTreeMap::new();
         for part in with_rows(reader, BOUNDARIES) {
             let bytes = reader.bytes(part).await?;
             let mut builder = builders.remove(state_of(part)?).unwrap_or_default();
             let owned = part.clone();
-            let reading = tokio::task::spawn_blocking(move || builder.add_part(owned, bytes).map(|()| builder));
-            let builder = reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
+            let reading = tokio::task::spawn_blocking(move || {
+                builder.add_part(owned, bytes).map(|()| builder)
+            });
+            let builder = reading
+                .await
+                .map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
             builders.insert(state_of(part)?, builder);
         }
         for (state, builder) in builders {
@@ -88,14 +103,23 @@ impl TaxTables {
     /// Number of boundary records, and how much memory they take.
     pub fn boundary_size(&self) -> (usize, usize) {
         let tables = || self.states.values().flat_map(|state| &state.boundaries);
-        (tables().map(Boundaries::rows).sum(), tables().map(Boundaries::size_bytes).sum())
+        (
+            tables().map(Boundaries::rows).sum(),
+            tables().map(Boundaries::size_bytes).sum(),
+        )
     }
 }
 
 fn state_of(part: &Part) -> Result<&str> {
-    part.partition.get("state").map(String::as_str).ok_or_else(|| Error::store(format!("{}: the part names no state", part.path)))
+    part.partition
+        .get("state")
+        .map(String::as_str)
+        .ok_or_else(|| Error::store(format!("{}: the part names no state", part.path)))
 }
 
-fn with_rows<'a>(reader: PartReader<'a>, dataset_id: &str) -> impl Iterator<Item = &'a Part> + use<'a> {
+fn with_rows<'a>(
+    reader: PartReader<'a>,
+    dataset_id: &str,
+) -> impl Iterator<Item = &'a Part> + use<'a> {
     reader.parts_of(dataset_id).filter(|part| part.rows > 0)
 }

@@ -1,4 +1,5 @@
-//! The tax rates of one state's jurisdictions: which of them hold on a day, by class and code, and which code a city's name has.
+//! The tax rates of one state's jurisdictions: which of them hold on a day, by class and code, and
+//! which code a city's name has.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,8 @@ use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
 /// Class of a jurisdiction.
-// It is what rates and boundaries are joined by beside the code: publishers have several type codes for districts.
+// It is what rates and boundaries are joined by beside the code: publishers have several type codes
+// for districts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "JurisdictionType")]
@@ -73,9 +75,26 @@ impl Rates {
     /// # Errors
     /// `Store`, when the part lacks a column.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let columns = ["state_fips", "type", "type_raw", "code", "name", "begin_date", "end_date"];
-        let table = Table::read(bytes.clone(), &[&columns[..], &GENERAL, &FOOD_DRUG, &PartProvenance::COLUMNS].concat(), &part.path)?;
-        let both = |[intrastate, interstate]: [&str; 2]| Ok::<_, Error>([Millionths::open(&table, intrastate)?, Millionths::open(&table, interstate)?]);
+        let columns = [
+            "state_fips",
+            "type",
+            "type_raw",
+            "code",
+            "name",
+            "begin_date",
+            "end_date",
+        ];
+        let table = Table::read(
+            bytes.clone(),
+            &[&columns[..], &GENERAL, &FOOD_DRUG, &PartProvenance::COLUMNS].concat(),
+            &part.path,
+        )?;
+        let both = |[intrastate, interstate]: [&str; 2]| {
+            Ok::<_, Error>([
+                Millionths::open(&table, intrastate)?,
+                Millionths::open(&table, interstate)?,
+            ])
+        };
         let mut rates = Self {
             state_fips: table.words("state_fips")?,
             classes: table.words("type")?,
@@ -92,15 +111,24 @@ impl Rates {
         };
         for row in 0..table.rows() {
             let class = rates.class(row);
-            rates.by_code.entry((class, rates.codes.at(row).to_owned())).or_default().push(row as u32);
+            rates
+                .by_code
+                .entry((class, rates.codes.at(row).to_owned()))
+                .or_default()
+                .push(row as u32);
             if let Some(name) = rates.names.get(row).filter(|_| class == Class::City) {
-                rates.by_city.entry(city_of(name)).or_default().push(row as u32);
+                rates
+                    .by_city
+                    .entry(city_of(name))
+                    .or_default()
+                    .push(row as u32);
             }
         }
         Ok(rates)
     }
 
-    /// The day on which every row begins that begins on one, in days since 1970-01-01; none where they begin on several.
+    /// The day on which every row begins that begins on one, in days since 1970-01-01; none where
+    /// they begin on several.
     pub fn common_begin(&self) -> Option<i32> {
         let mut days = self.begins.iter().flatten();
         let first = days.next()?;
@@ -108,7 +136,10 @@ impl Rates {
     }
 
     pub fn class(&self, row: usize) -> Class {
-        Class::ALL.into_iter().find(|class| class.name() == self.classes.at(row)).unwrap_or(Class::Special)
+        Class::ALL
+            .into_iter()
+            .find(|class| class.name() == self.classes.at(row))
+            .unwrap_or(Class::Special)
     }
 
     /// Whether a jurisdiction has rows, of whatever days.
@@ -117,14 +148,28 @@ impl Rates {
     }
 
     /// The rows of a jurisdiction that hold on a day.
-    pub fn on<'a>(&'a self, class: Class, code: &str, day: i32) -> impl Iterator<Item = usize> + 'a {
-        let rows = self.by_code.get(&(class, code.to_owned())).map_or(&[][..], Vec::as_slice);
-        rows.iter().map(|row| *row as usize).filter(move |row| self.is_on(*row, day))
+    pub fn on<'a>(
+        &'a self,
+        class: Class,
+        code: &str,
+        day: i32,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let rows = self
+            .by_code
+            .get(&(class, code.to_owned()))
+            .map_or(&[][..], Vec::as_slice);
+        rows.iter()
+            .map(|row| *row as usize)
+            .filter(move |row| self.is_on(*row, day))
     }
 
     /// Codes of the cities of a name.
     pub fn cities(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.by_city.get(&city_key(name)).into_iter().flatten().map(|row| self.codes.at(*row as usize))
+        self.by_city
+            .get(&city_key(name))
+            .into_iter()
+            .flatten()
+            .map(|row| self.codes.at(*row as usize))
     }
 
     /// The rows of a class.
@@ -146,7 +191,8 @@ impl Rates {
         (!self.ends.is_null(row)).then(|| self.ends.value(row))
     }
 
-    /// The rate on general goods in millionths. Where only sales from within the state have one, it is that of all sales.
+    /// The rate on general goods in millionths. Where only sales from within the state have one, it
+    /// is that of all sales.
     pub fn general(&self, row: usize, is_interstate: bool) -> Option<i64> {
         of_side(&self.general, row, is_interstate)
     }
@@ -157,15 +203,28 @@ impl Rates {
     }
 }
 
-fn of_side([intrastate, interstate]: &[Millionths; 2], row: usize, is_interstate: bool) -> Option<i64> {
+fn of_side(
+    [intrastate, interstate]: &[Millionths; 2],
+    row: usize,
+    is_interstate: bool,
+) -> Option<i64> {
     let within = intrastate.get(row);
-    if is_interstate { interstate.get(row).or(within) } else { within }
+    if is_interstate {
+        interstate.get(row).or(within)
+    } else {
+        within
+    }
 }
 
-/// A city's name without what the Census Bureau adds in lower case: `Milwaukee city`, `Nashville-Davidson metropolitan government (balance)`.
+/// A city's name without what the Census Bureau adds in lower case: `Milwaukee city`,
+/// `Nashville-Davidson metropolitan government (balance)`.
 fn city_of(name: &str) -> String {
     let mut words: Vec<&str> = name.split_whitespace().collect();
-    while words.len() > 1 && words.last().is_some_and(|word| word.starts_with(|c: char| c.is_lowercase() || c == '(')) {
+    while words.len() > 1
+        && words
+            .last()
+            .is_some_and(|word| word.starts_with(|c: char| c.is_lowercase() || c == '('))
+    {
         words.pop();
     }
     city_key(&words.join(" "))
@@ -184,7 +243,13 @@ impl<const SCALE: i8> Units<SCALE> {
 impl<const SCALE: i8> KeyColumn for Units<SCALE> {
     fn open(table: &Table, name: &str) -> Result<Self> {
         let numbers = table.decimals(name)?;
-        if numbers.scale() == SCALE { Ok(Self(numbers)) } else { Err(Error::store(format!("column `{name}`: numbers of {SCALE} decimals are expected"))) }
+        if numbers.scale() == SCALE {
+            Ok(Self(numbers))
+        } else {
+            Err(Error::store(format!(
+                "column `{name}`: numbers of {SCALE} decimals are expected"
+            )))
+        }
     }
 }
 

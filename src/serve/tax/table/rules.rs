@@ -40,10 +40,17 @@ impl Rules {
     /// # Errors
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[Columns::COLUMNS, &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let table = Table::read(
+            bytes.clone(),
+            &[Columns::COLUMNS, &PartProvenance::COLUMNS].concat(),
+            &part.path,
+        )?;
         let columns = Columns::open(&table)?;
         columns.state.check_sorted(&part.path)?;
-        Ok(Self { columns, provenance: PartProvenance::read("tax.state", part, bytes, &table)? })
+        Ok(Self {
+            columns,
+            provenance: PartProvenance::read("tax.state", part, bytes, &table)?,
+        })
     }
 
     /// The state's own rate in millionths, where no file of jurisdictions has it.

@@ -1,4 +1,5 @@
-//! What each state taxes, by class of goods and level of government, in memory; and what a rule says of an item.
+//! What each state taxes, by class of goods and level of government, in memory; and what a rule
+//! says of an item.
 
 use std::collections::HashMap;
 
@@ -76,19 +77,36 @@ impl Taxability {
     /// # Errors
     /// `Store`, when the part lacks a column.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[Columns::COLUMNS, &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let table = Table::read(
+            bytes.clone(),
+            &[Columns::COLUMNS, &PartProvenance::COLUMNS].concat(),
+            &part.path,
+        )?;
         let columns = Columns::open(&table)?;
         let mut by_class: HashMap<(String, String), Vec<usize>> = HashMap::new();
         for row in 0..table.rows() {
-            by_class.entry((columns.state.at(row).to_owned(), columns.class.at(row).to_owned())).or_default().push(row);
+            by_class
+                .entry((
+                    columns.state.at(row).to_owned(),
+                    columns.class.at(row).to_owned(),
+                ))
+                .or_default()
+                .push(row);
         }
-        Ok(Self { columns, provenance: PartProvenance::read(TAXABILITY, part, bytes, &table)?, by_class })
+        Ok(Self {
+            columns,
+            provenance: PartProvenance::read(TAXABILITY, part, bytes, &table)?,
+            by_class,
+        })
     }
 
     /// The rule on a class at a level that holds on a day.
     pub fn rule(&self, state: &str, class: &str, level: Level, day: i32) -> Option<Rule<'_>> {
         let rows = self.by_class.get(&(state.to_owned(), class.to_owned()))?;
-        let mut rules = rows.iter().map(|row| Rule { table: self, row: *row });
+        let mut rules = rows.iter().map(|row| Rule {
+            table: self,
+            row: *row,
+        });
         rules.find(|rule| self.columns.level.at(rule.row) == level.name() && rule.is_on(day))
     }
 }
@@ -115,7 +133,10 @@ impl Price {
 
     /// Cents of a piece, in whole.
     pub fn of_piece(self) -> i64 {
-        crate::tax::calculation::rounded(i128::from(self.cents) * 1_000_000, i128::from(self.quantity))
+        crate::tax::calculation::rounded(
+            i128::from(self.cents) * 1_000_000,
+            i128::from(self.quantity),
+        )
     }
 
     /// Cents of the line that are at most so many for each piece.
@@ -125,7 +146,10 @@ impl Price {
 
     /// Cents of the line that are above so many for each piece.
     fn above(self, threshold: i64) -> i64 {
-        let below = crate::tax::calculation::rounded(i128::from(threshold) * i128::from(self.quantity), 1_000_000);
+        let below = crate::tax::calculation::rounded(
+            i128::from(threshold) * i128::from(self.quantity),
+            1_000_000,
+        );
         (self.cents - below).max(0)
     }
 }
@@ -157,7 +181,10 @@ impl<'a> Rule<'a> {
     /// First and last day, in days since 1970-01-01; none where they are not stated.
     pub fn days(&self) -> (Option<i32>, Option<i32>) {
         let of = |days: &Days| known_day(days.at(self.row));
-        (of(&self.table.columns.valid_from), of(&self.table.columns.valid_to))
+        (
+            of(&self.table.columns.valid_from),
+            of(&self.table.columns.valid_to),
+        )
     }
 
     pub fn class(&self) -> &'a str {
@@ -219,9 +246,15 @@ impl<'a> Rule<'a> {
         match (self.threshold(), price) {
             (Some((_, TAXED_TO)), _) => {}
             (Some(_), None) => return Says::Unknown("depends_on_price"),
-            (Some((threshold, "rate_above_per_item")), Some(price)) if !price.is_above(threshold) => return Says::General,
+            (Some((threshold, "rate_above_per_item")), Some(price))
+                if !price.is_above(threshold) =>
+            {
+                return Says::General;
+            }
             (Some((_, "rate_above_per_item")), Some(_)) => {}
-            (Some((threshold, _)), Some(price)) if !price.is_below(threshold) => return Says::General,
+            (Some((threshold, _)), Some(price)) if !price.is_below(threshold) => {
+                return Says::General;
+            }
             (Some(_), Some(_)) if self.taxable() == Some("partly") => return Says::Exempt,
             _ => {}
         }
@@ -235,10 +268,13 @@ impl<'a> Rule<'a> {
 
     /// Up to how many cents of an item the tax is on; none where it is on all.
     pub fn cap(&self) -> Option<i64> {
-        self.threshold().filter(|(_, kind)| *kind == TAXED_TO).map(|(cap, _)| cap)
+        self.threshold()
+            .filter(|(_, kind)| *kind == TAXED_TO)
+            .map(|(cap, _)| cap)
     }
 
-    /// Of a line what the tax is on, in cents: all of it, or what its pieces cost above the threshold.
+    /// Of a line what the tax is on, in cents: all of it, or what its pieces cost above the
+    /// threshold.
     pub fn base(&self, price: Price) -> i64 {
         match self.threshold() {
             Some((threshold, "taxed_above_per_item")) => price.above(threshold),

@@ -1,6 +1,7 @@
-//! The metrics against the face of the statements: the SEC's Financial Statement Data Sets say which tag stands on which line of a report, under which
-//! label. Members of the archive of facts are made from their numbers, published, and compared with the lines that a person would read. What differs
-//! is listed in `face.md`, with the reason.
+//! The metrics against the face of the statements: the SEC's Financial Statement Data Sets say
+//! which tag stands on which line of a report, under which label. Members of the archive of facts
+//! are made from their numbers, published, and compared with the lines that a person would read.
+//! What differs is listed in `face.md`, with the reason.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
@@ -24,12 +25,25 @@ struct Line {
 }
 
 const LINES: [Line; 8] = [
-    Line { metric: "total_assets", statement: "BS", labels: &["^total assets$"], without: "^$" },
-    Line { metric: "total_liabilities", statement: "BS", labels: &["^total liabilities$"], without: "^$" },
+    Line {
+        metric: "total_assets",
+        statement: "BS",
+        labels: &["^total assets$"],
+        without: "^$",
+    },
+    Line {
+        metric: "total_liabilities",
+        statement: "BS",
+        labels: &["^total liabilities$"],
+        without: "^$",
+    },
     Line {
         metric: "stockholders_equity",
         statement: "BS",
-        labels: &["^total [a-z ]*(stockholders|shareholders|shareowners)( equity)?( deficit)?( equity)?( investment)?$", "^total equity( deficit)?$"],
+        labels: &[
+            "^total [a-z ]*(stockholders|shareholders|shareowners)( equity)?( deficit)?( equity)?( investment)?$",
+            "^total equity( deficit)?$",
+        ],
         without: "liabilities|common|preferred",
     },
     Line {
@@ -53,7 +67,9 @@ const LINES: [Line; 8] = [
     Line {
         metric: "operating_cash_flow",
         statement: "CF",
-        labels: &["^(total )?net cash( flows?)?( provided| used| from| for| in| by)+ (operating activities|operations)( total)?$"],
+        labels: &[
+            "^(total )?net cash( flows?)?( provided| used| from| for| in| by)+ (operating activities|operations)( total)?$",
+        ],
         without: "Discontinued",
     },
     Line {
@@ -66,7 +82,10 @@ const LINES: [Line; 8] = [
     Line {
         metric: "shares_outstanding",
         statement: "BS",
-        labels: &["^(common )?(stock )?shares outstanding$", "shares outstanding"],
+        labels: &[
+            "^(common )?(stock )?shares outstanding$",
+            "shares outstanding",
+        ],
         without: "treasury|preferred|issued|authorized|Treasury|Preferred|Issued|Authorized|Value",
     },
 ];
@@ -77,7 +96,15 @@ type Cells = HashMap<String, String>;
 fn table(text: &str) -> Vec<Cells> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split('\t').collect();
-    lines.map(|line| header.iter().zip(line.split('\t')).map(|(name, cell)| ((*name).to_owned(), cell.to_owned())).collect()).collect()
+    lines
+        .map(|line| {
+            header
+                .iter()
+                .zip(line.split('\t'))
+                .map(|(name, cell)| ((*name).to_owned(), cell.to_owned()))
+                .collect()
+        })
+        .collect()
 }
 
 fn iso(day: &str) -> String {
@@ -88,7 +115,11 @@ fn iso(day: &str) -> String {
 fn start(day: &str, quarters: i32) -> String {
     let (year, month): (i32, i32) = (day[..4].parse().unwrap(), day[4..6].parse().unwrap());
     let months = year * 12 + month - 3 * quarters;
-    format!("{}-{:02}-01", months.div_euclid(12), months.rem_euclid(12) + 1)
+    format!(
+        "{}-{:02}-01",
+        months.div_euclid(12),
+        months.rem_euclid(12) + 1
+    )
 }
 
 /// The data sets of a quarter.
@@ -103,23 +134,48 @@ struct DataSets {
 
 impl DataSets {
     fn read(texts: &BTreeMap<String, String>) -> Self {
-        let is_periodic = |report: &Cells| report["form"].starts_with("10-Q") || report["form"].starts_with("10-K");
-        let reports: BTreeMap<String, Cells> =
-            table(&texts["sub.txt"]).into_iter().filter(is_periodic).map(|report| (report["adsh"].clone(), report)).collect();
+        let is_periodic = |report: &Cells| {
+            report["form"].starts_with("10-Q") || report["form"].starts_with("10-K")
+        };
+        let reports: BTreeMap<String, Cells> = table(&texts["sub.txt"])
+            .into_iter()
+            .filter(is_periodic)
+            .map(|report| (report["adsh"].clone(), report))
+            .collect();
         let mut numbers = BTreeMap::new();
         for number in table(&texts["num.txt"]) {
-            let is_whole = number["coreg"].is_empty() && number["segments"].is_empty() && !number["value"].is_empty();
-            if is_whole && reports.contains_key(&number["adsh"]) && number["version"].starts_with("us-gaap") {
-                let key = (number["adsh"].clone(), number["tag"].clone(), number["ddate"].clone(), number["qtrs"].parse().unwrap());
+            let is_whole = number["coreg"].is_empty()
+                && number["segments"].is_empty()
+                && !number["value"].is_empty();
+            if is_whole
+                && reports.contains_key(&number["adsh"])
+                && number["version"].starts_with("us-gaap")
+            {
+                let key = (
+                    number["adsh"].clone(),
+                    number["tag"].clone(),
+                    number["ddate"].clone(),
+                    number["qtrs"].parse().unwrap(),
+                );
                 let value = number["value"].trim_end_matches('0').trim_end_matches('.');
-                numbers.insert(key, (number["uom"].clone(), if value.is_empty() { "0" } else { value }.to_owned()));
+                numbers.insert(
+                    key,
+                    (
+                        number["uom"].clone(),
+                        if value.is_empty() { "0" } else { value }.to_owned(),
+                    ),
+                );
             }
         }
         let mut lines: BTreeMap<String, Vec<Cells>> = BTreeMap::new();
         for line in table(&texts["pre.txt"]) {
             lines.entry(line["adsh"].clone()).or_default().push(line);
         }
-        Self { reports, numbers, lines }
+        Self {
+            reports,
+            numbers,
+            lines,
+        }
     }
 
     /// The members of the archive of facts and of the archive of submissions.
@@ -133,17 +189,53 @@ impl DataSets {
             }
             fact.insert("end".to_owned(), json!(iso(day)));
             fact.insert("val".to_owned(), serde_json::from_str(value).unwrap());
-            let rest = [("accn", json!(accession)), ("fy", json!(report["fy"].parse::<i32>().ok())), ("fp", json!(report["fp"]))];
+            let rest = [
+                ("accn", json!(accession)),
+                ("fy", json!(report["fy"].parse::<i32>().ok())),
+                ("fp", json!(report["fp"])),
+            ];
             fact.extend(rest.map(|(key, value)| (key.to_owned(), value)));
-            fact.extend([("form", json!(report["form"])), ("filed", json!(iso(&report["filed"])))].map(|(key, value)| (key.to_owned(), value)));
-            let is_per_share = ["PerShare", "EarningsPer", "PerBasic", "PerDiluted", "PerOutstanding"].iter().any(|part| tag.contains(part));
-            let unit = if unit == "USD" && is_per_share { "USD/shares" } else { unit };
-            facts.entry(&report["cik"]).or_default().entry(tag).or_default().entry(unit).or_default().push(Value::Object(fact));
+            fact.extend(
+                [
+                    ("form", json!(report["form"])),
+                    ("filed", json!(iso(&report["filed"]))),
+                ]
+                .map(|(key, value)| (key.to_owned(), value)),
+            );
+            let is_per_share = [
+                "PerShare",
+                "EarningsPer",
+                "PerBasic",
+                "PerDiluted",
+                "PerOutstanding",
+            ]
+            .iter()
+            .any(|part| tag.contains(part));
+            let unit = if unit == "USD" && is_per_share {
+                "USD/shares"
+            } else {
+                unit
+            };
+            facts
+                .entry(&report["cik"])
+                .or_default()
+                .entry(tag)
+                .or_default()
+                .entry(unit)
+                .or_default()
+                .push(Value::Object(fact));
         }
         let name = |cik: &str| format!("CIK{cik:0>10}.json");
         let member = |(cik, concepts): (&str, BTreeMap<&str, BTreeMap<&str, Vec<Value>>>)| {
-            let concepts: Map<String, Value> =
-                concepts.into_iter().map(|(tag, units)| (tag.to_owned(), json!({"label": null, "description": null, "units": units}))).collect();
+            let concepts: Map<String, Value> = concepts
+                .into_iter()
+                .map(|(tag, units)| {
+                    (
+                        tag.to_owned(),
+                        json!({"label": null, "description": null, "units": units}),
+                    )
+                })
+                .collect();
             (name(cik), json!({"cik": cik.parse::<u64>().unwrap(), "entityName": "", "facts": {"us-gaap": concepts}}).to_string())
         };
         let facts: BTreeMap<String, String> = facts.into_iter().map(member).collect();
@@ -173,31 +265,55 @@ impl DataSets {
         [facts.clone(), submissions.collect()]
     }
 
-    /// The tag of a metric's line in a report, with its taxonomy and label; none where no label tells the line, or several tags have it.
+    /// The tag of a metric's line in a report, with its taxonomy and label; none where no label
+    /// tells the line, or several tags have it.
     fn face(&self, accession: &str, line: &Line) -> Option<(String, String, String)> {
         let marks = Regex::new("[^a-z ]").unwrap();
         let without = Regex::new(line.without).unwrap();
-        let label = |cells: &Cells| marks.replace_all(&cells["plabel"].to_lowercase(), "").trim().to_owned();
-        let of_statement =
-            self.lines.get(accession)?.iter().filter(|cells| cells["stmt"] == line.statement && (cells["inpth"] == "0" || line.metric == "shares_outstanding"));
-        let of_statement: Vec<(String, &Cells)> = of_statement.map(|cells| (label(cells), cells)).collect();
-        // The company's own share of net income stands after that of others, its own equity before theirs.
+        let label = |cells: &Cells| {
+            marks
+                .replace_all(&cells["plabel"].to_lowercase(), "")
+                .trim()
+                .to_owned()
+        };
+        let of_statement = self.lines.get(accession)?.iter().filter(|cells| {
+            cells["stmt"] == line.statement
+                && (cells["inpth"] == "0" || line.metric == "shares_outstanding")
+        });
+        let of_statement: Vec<(String, &Cells)> =
+            of_statement.map(|cells| (label(cells), cells)).collect();
+        // The company's own share of net income stands after that of others, its own equity before
+        // theirs.
         let of_others = Regex::new("noncontrolling|minority").unwrap();
         let position = |cells: &Cells| cells["line"].parse::<u32>().unwrap();
-        let theirs = of_statement.iter().filter(|(text, _)| of_others.is_match(text)).map(|(_, cells)| position(cells)).min();
+        let theirs = of_statement
+            .iter()
+            .filter(|(text, _)| of_others.is_match(text))
+            .map(|(_, cells)| position(cells))
+            .min();
         let is_own = |cells: &Cells| match (line.metric, theirs) {
             ("net_income", Some(theirs)) => position(cells) > theirs,
             ("stockholders_equity", Some(theirs)) => position(cells) < theirs,
             _ => true,
         };
-        let is_meant = |text: &str, cells: &Cells| !without.is_match(text) && !without.is_match(&cells["tag"]) && is_own(cells);
+        let is_meant = |text: &str, cells: &Cells| {
+            !without.is_match(text) && !without.is_match(&cells["tag"]) && is_own(cells)
+        };
         line.labels
             .iter()
             .find_map(|pattern| {
                 let pattern = Regex::new(pattern).unwrap();
-                let found = of_statement.iter().filter(|(text, cells)| pattern.is_match(text) && is_meant(text, cells));
-                let found: BTreeMap<(&str, &str), &str> =
-                    found.map(|(text, cells)| ((cells["tag"].as_str(), cells["version"].as_str()), text.as_str())).collect();
+                let found = of_statement
+                    .iter()
+                    .filter(|(text, cells)| pattern.is_match(text) && is_meant(text, cells));
+                let found: BTreeMap<(&str, &str), &str> = found
+                    .map(|(text, cells)| {
+                        (
+                            (cells["tag"].as_str(), cells["version"].as_str()),
+                            text.as_str(),
+                        )
+                    })
+                    .collect();
                 (!found.is_empty()).then_some(found)
             })
             .filter(|found| found.len() == 1)?
@@ -208,22 +324,50 @@ impl DataSets {
 }
 
 /// What the program says of a period in a report.
-fn published<'r>(rows: &[&'r Row], accession: &str, line: &Line, end: &str, quarters: i32) -> Vec<&'r Row> {
+fn published<'r>(
+    rows: &[&'r Row],
+    accession: &str,
+    line: &Line,
+    end: &str,
+    quarters: i32,
+) -> Vec<&'r Row> {
     let is_long = |row: &Row| match (&row.period_start, quarters) {
         (None, _) => quarters == 0,
         (Some(start), _) => {
-            super::facts::days(start, row.period_end.as_deref().unwrap()) / 80 == quarters.min(4) || (quarters == 4 && super::facts::days(start, end) > 300)
+            super::facts::days(start, row.period_end.as_deref().unwrap()) / 80 == quarters.min(4)
+                || (quarters == 4 && super::facts::days(start, end) > 300)
         }
     };
-    let of_line = rows.iter().copied().filter(|row| row.metric == line.metric && row.accession_number.as_deref() == Some(accession) && row.value.is_some());
-    of_line.filter(|row| row.reported_end.as_ref().or(row.period_end.as_ref()).map(String::as_str) == Some(end) && is_long(row)).collect()
+    let of_line = rows.iter().copied().filter(|row| {
+        row.metric == line.metric
+            && row.accession_number.as_deref() == Some(accession)
+            && row.value.is_some()
+    });
+    of_line
+        .filter(|row| {
+            row.reported_end
+                .as_ref()
+                .or(row.period_end.as_ref())
+                .map(String::as_str)
+                == Some(end)
+                && is_long(row)
+        })
+        .collect()
 }
 
 #[test]
 fn metrics_equal_the_face_of_the_statements() {
-    let Some(archive) = shared_data("sec/fsds/2009q3.zip") else { return };
-    let texts = member_bytes(&archive).into_iter().filter(|(name, _)| name.ends_with(".txt"));
-    let sets = DataSets::read(&texts.map(|(name, bytes)| (name, String::from_utf8_lossy(&bytes).into_owned())).collect());
+    let Some(archive) = shared_data("sec/fsds/2009q3.zip") else {
+        return;
+    };
+    let texts = member_bytes(&archive)
+        .into_iter()
+        .filter(|(name, _)| name.ends_with(".txt"));
+    let sets = DataSets::read(
+        &texts
+            .map(|(name, bytes)| (name, String::from_utf8_lossy(&bytes).into_owned()))
+            .collect(),
+    );
     let folder = tempfile::tempdir().unwrap();
     let (mirror, home) = (folder.path().join("mirror"), folder.path().join("home"));
     let [facts, submissions] = sets.members();
@@ -233,37 +377,89 @@ fn metrics_equal_the_face_of_the_statements() {
         std::fs::write(path, bytes).unwrap();
     };
     put(".pubdata-mirror", b"sample = true\n");
-    put("www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip", &packed(&facts));
-    put("www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip", &packed(&submissions));
+    put(
+        "www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip",
+        &packed(&facts),
+    );
+    put(
+        "www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip",
+        &packed(&submissions),
+    );
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-    let run = command.args(["run", "sec.financials", "--mirror"]).arg(&mirror).arg("--home").arg(&home).output().unwrap();
+    let run = command
+        .args(["run", "sec.financials", "--mirror"])
+        .arg(&mirror)
+        .arg("--home")
+        .arg(&home)
+        .output()
+        .unwrap();
     assert!(matches!(run.status.code(), Some(0 | 10)), "{run:?}");
 
     let release = folders(&home.join("releases")).pop().unwrap();
-    let rows: Vec<Row> = rows_below(&release.join("sec.financial_value")).into_values().map(row).collect();
+    let rows: Vec<Row> = rows_below(&release.join("sec.financial_value"))
+        .into_values()
+        .map(row)
+        .collect();
     let mut by_cik: HashMap<&str, Vec<&Row>> = HashMap::new();
-    rows.iter().for_each(|row| by_cik.entry(row.cik.trim_start_matches('0')).or_default().push(row));
+    rows.iter().for_each(|row| {
+        by_cik
+            .entry(row.cik.trim_start_matches('0'))
+            .or_default()
+            .push(row)
+    });
     let mut compared: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut differences: BTreeSet<String> = BTreeSet::new();
     for (accession, report) in &sets.reports {
-        let of_company = by_cik.get(report["cik"].as_str()).map_or(&[][..], Vec::as_slice);
+        let of_company = by_cik
+            .get(report["cik"].as_str())
+            .map_or(&[][..], Vec::as_slice);
         for line in &LINES {
-            let Some((tag, version, label)) = sets.face(accession, line) else { continue };
+            let Some((tag, version, label)) = sets.face(accession, line) else {
+                continue;
+            };
             let is_standard = version.starts_with("us-gaap");
             let of_period = (0..=4).filter_map(|quarters| {
-                let key = (accession.clone(), tag.clone(), report["period"].clone(), quarters);
-                Some((quarters, is_standard.then(|| sets.numbers.get(&key)).flatten()?.1.clone()))
+                let key = (
+                    accession.clone(),
+                    tag.clone(),
+                    report["period"].clone(),
+                    quarters,
+                );
+                Some((
+                    quarters,
+                    is_standard
+                        .then(|| sets.numbers.get(&key))
+                        .flatten()?
+                        .1
+                        .clone(),
+                ))
             });
             let mut stated: Vec<(i32, String)> = of_period.collect();
             if !is_standard {
                 stated.push((if line.statement == "BS" { 0 } else { 1 }, "?".to_owned()));
             }
             for (quarters, value) in stated {
-                let ours = published(of_company, accession, line, &iso(&report["period"]), quarters);
-                let said =
-                    ours.iter().map(|row| format!("{} {}", row.concept.as_deref().unwrap(), row.value.as_deref().unwrap())).collect::<Vec<_>>().join(", ");
+                let ours = published(
+                    of_company,
+                    accession,
+                    line,
+                    &iso(&report["period"]),
+                    quarters,
+                );
+                let said = ours
+                    .iter()
+                    .map(|row| {
+                        format!(
+                            "{} {}",
+                            row.concept.as_deref().unwrap(),
+                            row.value.as_deref().unwrap()
+                        )
+                    })
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 let counts = compared.entry(line.metric).or_default();
-                // A line under a tag of the company's own is not in the archive: there is no figure to equal.
+                // A line under a tag of the company's own is not in the archive: there is no figure
+                // to equal.
                 if value == "?" && ours.is_empty() {
                     continue;
                 }
@@ -280,19 +476,36 @@ fn metrics_equal_the_face_of_the_statements() {
     }
     let listed = std::fs::read_to_string(project("tests/api/real/sec/face.md")).unwrap();
     let rows = listed.lines().filter(|line| line.starts_with("| 0"));
-    let explained: HashSet<&str> = rows.filter_map(|line| line.trim_end_matches(" |").rsplit_once(" | ").map(|(row, _)| row)).collect();
+    let explained: HashSet<&str> = rows
+        .filter_map(|line| {
+            line.trim_end_matches(" |")
+                .rsplit_once(" | ")
+                .map(|(row, _)| row)
+        })
+        .collect();
     let mut summary = String::new();
     for (metric, [equal, all]) in &compared {
         writeln!(summary, "{metric}: {equal} of {all}").unwrap();
     }
     let found: HashSet<&str> = differences.iter().map(String::as_str).collect();
-    for row in differences.iter().filter(|row| !explained.contains(row.as_str())) {
+    for row in differences
+        .iter()
+        .filter(|row| !explained.contains(row.as_str()))
+    {
         writeln!(summary, "not explained: {row}").unwrap();
     }
     for row in explained.iter().filter(|row| !found.contains(*row)) {
         writeln!(summary, "no longer so: {row}").unwrap();
     }
     eprintln!("{summary}");
-    assert!(!summary.contains("not explained: ") && !summary.contains("no longer so: "), "{summary}");
-    assert!(compared.values().all(|[equal, all]| *all > 100 && equal * 100 >= all * 96), "{summary}");
+    assert!(
+        !summary.contains("not explained: ") && !summary.contains("no longer so: "),
+        "{summary}"
+    );
+    assert!(
+        compared
+            .values()
+            .all(|[equal, all]| *all > 100 && equal * 100 >= all * 96),
+        "{summary}"
+    );
 }

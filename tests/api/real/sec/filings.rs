@@ -38,19 +38,36 @@ pub fn listed(site: &Site) -> BTreeMap<(String, String), Listed> {
                 is_xbrl: arrays["isXBRL"][place].as_u64().unwrap() == 1,
                 primary_document: text("primaryDocument"),
             };
-            let key = (name[3..13].to_owned(), accession.as_str().unwrap().to_owned());
-            assert!(listed.insert(key, filing).is_none(), "{name} lists {accession} twice");
+            let key = (
+                name[3..13].to_owned(),
+                accession.as_str().unwrap().to_owned(),
+            );
+            assert!(
+                listed.insert(key, filing).is_none(),
+                "{name} lists {accession} twice"
+            );
         }
     }
     listed
 }
 
-/// Each listed filing is published once, as listed; what is published besides stands in the index alone.
-pub fn check(listed: &BTreeMap<(String, String), Listed>, index: &str, published: &BTreeMap<String, Record>) {
+/// Each listed filing is published once, as listed; what is published besides stands in the index
+/// alone.
+pub fn check(
+    listed: &BTreeMap<(String, String), Listed>,
+    index: &str,
+    published: &BTreeMap<String, Record>,
+) {
     assert!(listed.len() > 20_000, "{}", listed.len());
     for ((cik, accession), filing) in listed {
         let record = &published[&format!("sec.filing:{cik}:{accession}")].0;
-        let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
+        let text = |text: &str| {
+            if text.is_empty() {
+                Value::Null
+            } else {
+                text.into()
+            }
+        };
         let expected = json!([
             cik,
             accession,
@@ -63,19 +80,51 @@ pub fn check(listed: &BTreeMap<(String, String), Listed>, index: &str, published
             text(&filing.primary_document),
             "submissions",
         ]);
-        let names =
-            ["cik", "accession_number", "form", "filed_date", "period_of_report", "accepted_at", "size_bytes", "has_xbrl", "primary_document", "listing"];
-        assert_eq!(names.map(|name| record[name].clone()).as_slice(), expected.as_array().unwrap().as_slice());
-        let items: Vec<&str> = record["items"].as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect();
-        assert_eq!(record["items_text"].as_str().map_or_else(|| items.join(","), str::to_owned), filing.items, "{cik} {accession}");
+        let names = [
+            "cik",
+            "accession_number",
+            "form",
+            "filed_date",
+            "period_of_report",
+            "accepted_at",
+            "size_bytes",
+            "has_xbrl",
+            "primary_document",
+            "listing",
+        ];
+        assert_eq!(
+            names.map(|name| record[name].clone()).as_slice(),
+            expected.as_array().unwrap().as_slice()
+        );
+        let items: Vec<&str> = record["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item.as_str().unwrap())
+            .collect();
+        assert_eq!(
+            record["items_text"]
+                .as_str()
+                .map_or_else(|| items.join(","), str::to_owned),
+            filing.items,
+            "{cik} {accession}"
+        );
     }
     let mut of_index = BTreeSet::new();
     for line in index.lines().filter(|line| line.ends_with(".txt")) {
         let cells: Vec<&str> = line.split('|').collect();
-        let accession = cells[4].rsplit('/').next().unwrap().trim_end_matches(".txt");
+        let accession = cells[4]
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .trim_end_matches(".txt");
         let cik = format!("{:0>10}", cells[0]);
         let record = &published[&format!("sec.filing:{cik}:{accession}")].0;
-        assert_eq!((&record["form"], &record["filed_date"]), (&json!(cells[2]), &json!(cells[3])), "{line}");
+        assert_eq!(
+            (&record["form"], &record["filed_date"]),
+            (&json!(cells[2]), &json!(cells[3])),
+            "{line}"
+        );
         if !listed.contains_key(&(cik.clone(), accession.to_owned())) {
             assert_eq!(record["listing"], "full_index", "{line}");
             of_index.insert((cik, accession));

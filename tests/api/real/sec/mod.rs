@@ -1,4 +1,5 @@
-//! The whole securities family on real agency files: every figure and every filing against the agency's texts.
+//! The whole securities family on real agency files: every figure and every filing against the
+//! agency's texts.
 
 mod cases;
 mod face;
@@ -55,24 +56,48 @@ struct Row {
 /// The digits of a figure.
 fn digits<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    Ok((!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+    Ok((!value.is_null()).then(|| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    }))
 }
 
 #[test]
 fn the_real_archives_are_published_figure_by_figure() {
-    let Some(agency) = shared_data("sec") else { return };
+    let Some(agency) = shared_data("sec") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let (mirror, home) = (folder.path().join("mirror"), folder.path().join("home"));
     let site = Site::read(&agency);
     site.lay_out(&mirror);
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-    let run = command.args(["run", "sec.financials", "sec.submissions"]).arg("--mirror").arg(&mirror).arg("--home").arg(&home).output().unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    let run = command
+        .args(["run", "sec.financials", "sec.submissions"])
+        .arg("--mirror")
+        .arg(&mirror)
+        .arg("--home")
+        .arg(&home)
+        .output()
+        .unwrap();
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&run.stdout),
+        String::from_utf8_lossy(&run.stderr)
+    );
     assert!(matches!(run.status.code(), Some(0 | 10)), "{said}");
 
     let release = folders(&home.join("releases")).pop().unwrap();
-    let rows: Vec<Row> = rows_below(&release.join("sec.financial_value")).into_values().map(row).collect();
-    facts::check_members(&site, &rows_below(&release.join("sec.archive_member")), &rows);
+    let rows: Vec<Row> = rows_below(&release.join("sec.financial_value"))
+        .into_values()
+        .map(row)
+        .collect();
+    facts::check_members(
+        &site,
+        &rows_below(&release.join("sec.archive_member")),
+        &rows,
+    );
     facts::check_values(&site, &rows);
     facts::check_series(&rows);
     facts::check_observations(&rows);
@@ -83,16 +108,26 @@ fn the_real_archives_are_published_figure_by_figure() {
     facts::check_own_periods(&site, &rows, &listed);
     figures::check(&rows);
     figures::check_lines(&rows_below(&release.join("sec.statement_line")));
-    filings::check(&listed, &site.index, &rows_below(&release.join("sec.filing")));
+    filings::check(
+        &listed,
+        &site.index,
+        &rows_below(&release.join("sec.filing")),
+    );
 }
 
 fn row((record, source_pointers): Record) -> Row {
     let row: Row = serde_json::from_value(Value::Object(record)).unwrap();
-    Row { source_pointers, ..row }
+    Row {
+        source_pointers,
+        ..row
+    }
 }
 
 /// Groups by a key.
-fn grouped<'a, K: Ord>(rows: impl IntoIterator<Item = &'a Row>, key: impl Fn(&'a Row) -> K) -> BTreeMap<K, Vec<&'a Row>> {
+fn grouped<'a, K: Ord>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    key: impl Fn(&'a Row) -> K,
+) -> BTreeMap<K, Vec<&'a Row>> {
     let mut groups: BTreeMap<K, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         groups.entry(key(row)).or_default().push(row);

@@ -9,20 +9,23 @@ use serde_json::value::RawValue;
 
 use pubdata_testing::{files_below, packed};
 
-/// What the agency's site serves in this test: the texts that the checks read, and nothing the program made of them.
+/// What the agency's site serves in this test: the texts that the checks read, and nothing the
+/// program made of them.
 pub struct Site {
     /// Members of the archive of facts by name.
     pub facts: BTreeMap<String, String>,
     /// Members of the archive of submissions by name, pages of older filings among them.
     pub submissions: BTreeMap<String, String>,
-    /// The index of the first quarter of 2023, without the lines of companies that are in neither archive: some 9,000 registrants of which
-    /// there is nothing to check would take most of the time.
+    /// The index of the first quarter of 2023, without the lines of companies that are in neither
+    /// archive: some 9,000 registrants of which there is nothing to check would take most of the
+    /// time.
     pub index: String,
     /// The lists of tickers by name, cut in the same way.
     tickers: BTreeMap<String, String>,
 }
 
-/// A member of the archive of facts, or a capture of one in another wrapping: some lack most concepts.
+/// A member of the archive of facts, or a capture of one in another wrapping: some lack most
+/// concepts.
 #[derive(Deserialize)]
 struct Capture<'a> {
     cik: Value,
@@ -38,16 +41,37 @@ impl Site {
     pub fn read(agency: &Path) -> Self {
         let facts = fact_members(agency);
         let submissions = texts(&agency.join("submissions"));
-        let companies: BTreeSet<u64> = facts.keys().chain(submissions.keys()).map(|name| name[3..13].parse().unwrap()).collect();
+        let companies: BTreeSet<u64> = facts
+            .keys()
+            .chain(submissions.keys())
+            .map(|name| name[3..13].parse().unwrap())
+            .collect();
         let index = std::fs::read_to_string(agency.join("feeds/xbrl.idx")).unwrap();
         let is_kept = |line: &&str| {
             let cik = line.split_once('|').and_then(|(cik, _)| cik.parse().ok());
             cik.is_none_or(|cik| companies.contains(&cik))
         };
         let index = index.split_inclusive('\n').filter(is_kept).collect();
-        let tickers = ["company_tickers.json", "company_tickers_exchange.json", "company_tickers_mf.json"];
-        let cut = |name: &str| (name.to_owned(), cut_tickers(&std::fs::read_to_string(agency.join("tickers").join(name)).unwrap(), &companies));
-        Self { facts, submissions, index, tickers: tickers.map(cut).into() }
+        let tickers = [
+            "company_tickers.json",
+            "company_tickers_exchange.json",
+            "company_tickers_mf.json",
+        ];
+        let cut = |name: &str| {
+            (
+                name.to_owned(),
+                cut_tickers(
+                    &std::fs::read_to_string(agency.join("tickers").join(name)).unwrap(),
+                    &companies,
+                ),
+            )
+        };
+        Self {
+            facts,
+            submissions,
+            index,
+            tickers: tickers.map(cut).into(),
+        }
     }
 
     /// Writes the files where the agency's site has them.
@@ -58,25 +82,51 @@ impl Site {
             std::fs::write(path, bytes).unwrap();
         };
         put(".pubdata-mirror", b"sample = true\n");
-        put("www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip", &packed(&self.facts));
-        put("www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip", &packed(&self.submissions));
-        put("www.sec.gov/Archives/edgar/full-index/2023/QTR1/xbrl.idx", self.index.as_bytes());
+        put(
+            "www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip",
+            &packed(&self.facts),
+        );
+        put(
+            "www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip",
+            &packed(&self.submissions),
+        );
+        put(
+            "www.sec.gov/Archives/edgar/full-index/2023/QTR1/xbrl.idx",
+            self.index.as_bytes(),
+        );
         for (name, text) in &self.tickers {
             put(&format!("www.sec.gov/files/{name}"), text.as_bytes());
         }
     }
 }
 
-/// The members by name: whole ones as published, else what reduced captures hold, in the wrapping of a member and with every fact as captured.
+/// The members by name: whole ones as published, else what reduced captures hold, in the wrapping
+/// of a member and with every fact as captured.
 fn fact_members(agency: &Path) -> BTreeMap<String, String> {
     let mut members: BTreeMap<String, String> = BTreeMap::new();
-    for text in texts(&agency.join("companyfacts_reduced18")).values().chain(texts(&agency.join("companyfacts_reduced")).values()) {
+    for text in texts(&agency.join("companyfacts_reduced18"))
+        .values()
+        .chain(texts(&agency.join("companyfacts_reduced")).values())
+    {
         let capture: Capture<'_> = serde_json::from_str(text).unwrap();
-        let cik: u64 = capture.cik.as_str().map_or_else(|| capture.cik.as_u64().unwrap(), |cik| cik.parse().unwrap());
+        let cik: u64 = capture
+            .cik
+            .as_str()
+            .map_or_else(|| capture.cik.as_u64().unwrap(), |cik| cik.parse().unwrap());
         let name = format!("CIK{cik:010}.json");
-        // The first captures have the whole history of their concepts: of two of one company, theirs is kept of a concept in both.
-        let facts = members.get(&name).map_or_else(|| capture.facts.get().to_owned(), |known| merged(capture.facts, known));
-        members.insert(name, format!(r#"{{"cik":{cik},"entityName":{},"facts":{facts}}}"#, capture.entity_name));
+        // The first captures have the whole history of their concepts: of two of one company,
+        // theirs is kept of a concept in both.
+        let facts = members.get(&name).map_or_else(
+            || capture.facts.get().to_owned(),
+            |known| merged(capture.facts, known),
+        );
+        members.insert(
+            name,
+            format!(
+                r#"{{"cik":{cik},"entityName":{},"facts":{facts}}}"#,
+                capture.entity_name
+            ),
+        );
     }
     members.extend(texts(&agency.join("companyfacts")));
     members
@@ -92,13 +142,17 @@ fn merged(facts: &RawValue, member: &str) -> String {
     serde_json::to_string(&merged).unwrap()
 }
 
-/// A list of tickers without the entries of other companies; it has either entries by number or rows of cells, the CIK first.
+/// A list of tickers without the entries of other companies; it has either entries by number or
+/// rows of cells, the CIK first.
 fn cut_tickers(text: &str, companies: &BTreeSet<u64>) -> String {
     let is_kept = |cik: &Value| companies.contains(&cik.as_u64().unwrap());
     let mut list: Value = serde_json::from_str(text).unwrap();
     match list.get_mut("data") {
         Some(rows) => rows.as_array_mut().unwrap().retain(|row| is_kept(&row[0])),
-        None => list.as_object_mut().unwrap().retain(|_, entry| is_kept(&entry["cik_str"])),
+        None => list
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, entry| is_kept(&entry["cik_str"])),
     }
     list.to_string()
 }
@@ -106,5 +160,8 @@ fn cut_tickers(text: &str, companies: &BTreeSet<u64>) -> String {
 /// The files of a folder by name.
 fn texts(folder: &Path) -> BTreeMap<String, String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    files_below(folder).into_iter().map(|path| (name(&path), std::fs::read_to_string(&path).unwrap())).collect()
+    files_below(folder)
+        .into_iter()
+        .map(|path| (name(&path), std::fs::read_to_string(&path).unwrap()))
+        .collect()
 }

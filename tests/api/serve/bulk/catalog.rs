@@ -1,5 +1,7 @@
-//! The catalog against the clauses of DCAT-US 3.0, as the JSON schemas that GSA publishes state them (read 2026-11; classes Catalog, Dataset, Distribution, Kind,
-//! Organization, Agent, Identifier, Document, Standard, PeriodOfTime, Checksum), in our words: which members a class has, which it must have, and their forms.
+//! The catalog against the clauses of DCAT-US 3.0, as the JSON schemas that GSA publishes state
+//! them (read 2026-11; classes Catalog, Dataset, Distribution, Kind, Organization, Agent,
+//! Identifier, Document, Standard, PeriodOfTime, Checksum), in our words: which members a class
+//! has, which it must have, and their forms.
 
 use axum::http::Uri;
 use regex::Regex;
@@ -11,10 +13,28 @@ use crate::serve::{Served, World};
 
 /// What a class must have, and what we write of what it may have beside `@id` and `@type`.
 const CLASSES: [(&str, &[&str], &[&str]); 11] = [
-    ("Catalog", &["dataset"], &["conformsTo", "title", "description", "language", "modified", "homepage", "contactPoint"]),
+    (
+        "Catalog",
+        &["dataset"],
+        &[
+            "conformsTo",
+            "title",
+            "description",
+            "language",
+            "modified",
+            "homepage",
+            "contactPoint",
+        ],
+    ),
     (
         "Dataset",
-        &["title", "description", "publisher", "contactPoint", "identifier"],
+        &[
+            "title",
+            "description",
+            "publisher",
+            "contactPoint",
+            "identifier",
+        ],
         &[
             "version",
             "modified",
@@ -36,7 +56,19 @@ const CLASSES: [(&str, &[&str], &[&str]); 11] = [
     (
         "Distribution",
         &[],
-        &["title", "description", "format", "mediaType", "accessURL", "downloadURL", "license", "accessRights", "issued", "byteSize", "checksum"],
+        &[
+            "title",
+            "description",
+            "format",
+            "mediaType",
+            "accessURL",
+            "downloadURL",
+            "license",
+            "accessRights",
+            "issued",
+            "byteSize",
+            "checksum",
+        ],
     ),
     ("Kind", &["fn", "hasEmail"], &[]),
     ("Organization", &["name"], &[]),
@@ -82,7 +114,8 @@ const LISTS: [&str; 11] = [
 
 const NULLABLE: [&str; 2] = ["modified", "accrualPeriodicity"];
 
-/// The two lists of words that the standard takes a frequency from; else it is an ISO 8601 interval.
+/// The two lists of words that the standard takes a frequency from; else it is an ISO 8601
+/// interval.
 const FREQUENCIES: [&str; 24] = [
     "continual",
     "continuous",
@@ -117,20 +150,32 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// Which clauses a document breaks.
 fn breaches(class: &str, value: &Value, at: &str, found: &mut Vec<String>) {
     let (_, required, others) = CLASSES.iter().find(|(name, ..)| *name == class).unwrap();
-    let Some(members) = value.as_object() else { return found.push(format!("{at} is no {class}")) };
+    let Some(members) = value.as_object() else {
+        return found.push(format!("{at} is no {class}"));
+    };
     if members.get("@type").is_some_and(|kind| kind != class) {
         found.push(format!("{at} is of type {}", members["@type"]));
     }
-    found.extend(required.iter().filter(|name| members.get(**name).is_none_or(Value::is_null)).map(|name| format!("{at} has no {name}")));
+    found.extend(
+        required
+            .iter()
+            .filter(|name| members.get(**name).is_none_or(Value::is_null))
+            .map(|name| format!("{at} has no {name}")),
+    );
     for (name, member) in members {
         let at = format!("{at}/{name}");
-        if !required.contains(&name.as_str()) && !others.contains(&name.as_str()) && !name.starts_with('@') {
+        if !required.contains(&name.as_str())
+            && !others.contains(&name.as_str())
+            && !name.starts_with('@')
+        {
             found.push(format!("{at} is no member of {class}"));
         }
         if LISTS.contains(&name.as_str()) != member.is_array() {
             found.push(format!("{at} is a list, or is none"));
         }
-        let items: Vec<&Value> = member.as_array().map_or_else(|| vec![member], |items| items.iter().collect());
+        let items: Vec<&Value> = member
+            .as_array()
+            .map_or_else(|| vec![member], |items| items.iter().collect());
         for (index, item) in items.into_iter().enumerate() {
             let at = format!("{at}/{index}");
             match RANGES.iter().find(|(known, _)| known == name) {
@@ -148,8 +193,13 @@ fn breaches(class: &str, value: &Value, at: &str, found: &mut Vec<String>) {
 /// Whether a text is as its member wants it.
 fn has_form(name: &str, text: &str) -> bool {
     match name {
-        "@id" | "accessURL" | "downloadURL" | "relation" => text.parse::<Uri>().is_ok_and(|uri| uri.scheme().is_some() && uri.host().is_some()),
-        "modified" | "issued" | "startDate" | "endDate" => matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", text) && text.parse::<jiff::civil::Date>().is_ok(),
+        "@id" | "accessURL" | "downloadURL" | "relation" => text
+            .parse::<Uri>()
+            .is_ok_and(|uri| uri.scheme().is_some() && uri.host().is_some()),
+        "modified" | "issued" | "startDate" | "endDate" => {
+            matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", text)
+                && text.parse::<jiff::civil::Date>().is_ok()
+        }
         "language" => text.len() == 2,
         "accrualPeriodicity" => FREQUENCIES.contains(&text) || matches("^R/P.+$", text),
         "hasEmail" => matches(r"^mailto:[\w_~!$&'()*+,;=:.-]+@[\w.-]+\.[\w.-]+?$", text),
@@ -166,7 +216,12 @@ fn held(catalog: &Value) -> Vec<String> {
 }
 
 fn dataset<'a>(catalog: &'a Value, dataset_id: &str) -> &'a Value {
-    catalog["dataset"].as_array().unwrap().iter().find(|dataset| dataset["identifier"]["notation"] == dataset_id).unwrap()
+    catalog["dataset"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|dataset| dataset["identifier"]["notation"] == dataset_id)
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,14 +229,35 @@ async fn the_catalog_of_all_fixtures_keeps_the_clauses_of_the_standard() {
     let served = Served::new().await;
     let catalog = served.ok("/v1/catalog.json").await;
     assert_eq!(held(&catalog), Vec::<String>::new());
-    let listed: Vec<&str> = catalog["dataset"].as_array().unwrap().iter().map(|dataset| dataset["identifier"]["notation"].as_str().unwrap()).collect();
+    let listed: Vec<&str> = catalog["dataset"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|dataset| dataset["identifier"]["notation"].as_str().unwrap())
+        .collect();
     let datasets = served.ok("/v1/datasets").await;
-    let known: Vec<&str> = datasets["data"]["datasets"].as_array().unwrap().iter().map(|dataset| dataset["dataset_id"].as_str().unwrap()).collect();
+    let known: Vec<&str> = datasets["data"]["datasets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|dataset| dataset["dataset_id"].as_str().unwrap())
+        .collect();
     assert!(known.len() > 20 && listed == known, "{listed:?}");
     // Fixtures are samples, and nobody should take them for the nation.
-    assert!(dataset(&catalog, "geo.school")["description"].as_str().unwrap().contains("built from samples"));
+    assert!(
+        dataset(&catalog, "geo.school")["description"]
+            .as_str()
+            .unwrap()
+            .contains("built from samples")
+    );
     // Permits are of many publishers, each of whom is named.
-    assert!(dataset(&catalog, "permit.permit")["wasAttributedTo"].as_array().unwrap().len() > 10);
+    assert!(
+        dataset(&catalog, "permit.permit")["wasAttributedTo"]
+            .as_array()
+            .unwrap()
+            .len()
+            > 10
+    );
 }
 
 #[tokio::test]
@@ -189,28 +265,71 @@ async fn a_dataset_of_the_catalog_says_whose_it_is_how_often_it_comes_and_where_
     let (world, [.., release]) = world().await;
     let catalog = world.ok("/v1/catalog.json").await;
     assert_eq!(held(&catalog), Vec::<String>::new());
-    let contact = json!([{"@type": "Kind", "fn": "Data desk", "hasEmail": "mailto:desk@example.org"}]);
+    let contact =
+        json!([{"@type": "Kind", "fn": "Data desk", "hasEmail": "mailto:desk@example.org"}]);
     let county = dataset(&catalog, "geo.county");
-    assert_eq!((&catalog["contactPoint"], &county["contactPoint"]), (&contact, &contact));
-    assert_eq!(county["publisher"], json!({"@type": "Organization", "name": "U.S. Census Bureau"}));
+    assert_eq!(
+        (&catalog["contactPoint"], &county["contactPoint"]),
+        (&contact, &contact)
+    );
+    assert_eq!(
+        county["publisher"],
+        json!({"@type": "Organization", "name": "U.S. Census Bureau"})
+    );
     let manifest = world.releases().manifest(&release).await.unwrap();
     let part = &manifest.datasets["geo.county"].parts[0];
     let days = manifest.tasks[&part.task_id].cadence_days;
-    assert_eq!((days, &county["accrualPeriodicity"]), (366, &json!("annual")));
+    assert_eq!(
+        (days, &county["accrualPeriodicity"]),
+        (366, &json!("annual"))
+    );
     let address = format!("http://127.0.0.1:8080/v1/releases/{release}/datasets/geo.county");
     let parquet = &county["distribution"][0];
-    assert_eq!((&parquet["accessURL"], &parquet["mediaType"]), (&json!(address), &json!("application/vnd.apache.parquet")));
-    assert_eq!(parquet["downloadURL"], format!("{address}?format=parquet&part={}", part.sha256));
-    assert_eq!(parquet["checksum"], json!({"@type": "Checksum", "algorithm": "SHA-256", "checksumValue": part.sha256.to_string()}));
-    assert_eq!((&parquet["byteSize"], &parquet["license"]), (&json!(part.size_bytes.to_string()), &json!("Public domain")));
+    assert_eq!(
+        (&parquet["accessURL"], &parquet["mediaType"]),
+        (&json!(address), &json!("application/vnd.apache.parquet"))
+    );
+    assert_eq!(
+        parquet["downloadURL"],
+        format!("{address}?format=parquet&part={}", part.sha256)
+    );
+    assert_eq!(
+        parquet["checksum"],
+        json!({"@type": "Checksum", "algorithm": "SHA-256", "checksumValue": part.sha256.to_string()})
+    );
+    assert_eq!(
+        (&parquet["byteSize"], &parquet["license"]),
+        (&json!(part.size_bytes.to_string()), &json!("Public domain"))
+    );
     let csv = &county["distribution"][1];
-    assert_eq!((&csv["downloadURL"], &csv["mediaType"]), (&json!(format!("{address}?format=csv")), &json!("text/csv")));
+    assert_eq!(
+        (&csv["downloadURL"], &csv["mediaType"]),
+        (&json!(format!("{address}?format=csv")), &json!("text/csv"))
+    );
     // Of two parts neither is the dataset.
     let metrics = dataset(&catalog, "geo.zcta_metric");
-    assert_eq!((metrics["distribution"][0].get("downloadURL"), metrics["distribution"][0].get("checksum")), (None, None));
-    assert_eq!(metrics["temporal"], json!([{"@type": "PeriodOfTime", "startDate": "2018-01-01", "endDate": "2023-12-31"}]));
-    for url in [&parquet["downloadURL"], &csv["downloadURL"], &parquet["accessURL"], &county["describedBy"]["downloadURL"]] {
-        let path = url.as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap();
+    assert_eq!(
+        (
+            metrics["distribution"][0].get("downloadURL"),
+            metrics["distribution"][0].get("checksum")
+        ),
+        (None, None)
+    );
+    assert_eq!(
+        metrics["temporal"],
+        json!([{"@type": "PeriodOfTime", "startDate": "2018-01-01", "endDate": "2023-12-31"}])
+    );
+    for url in [
+        &parquet["downloadURL"],
+        &csv["downloadURL"],
+        &parquet["accessURL"],
+        &county["describedBy"]["downloadURL"],
+    ] {
+        let path = url
+            .as_str()
+            .unwrap()
+            .strip_prefix("http://127.0.0.1:8080")
+            .unwrap();
         assert_eq!(world.get(path).await.status, 200, "{path}");
     }
 }
@@ -220,17 +339,42 @@ async fn the_catalog_of_an_earlier_release_leads_to_what_is_told_of_that_release
     let (world, [first, .., last]) = world().await;
     let catalog = world.ok(&format!("/v1/catalog.json?release={first}")).await;
     assert_eq!(held(&catalog), Vec::<String>::new());
-    assert_eq!(catalog["@id"], format!("http://127.0.0.1:8080/v1/catalog.json?release={first}"));
+    assert_eq!(
+        catalog["@id"],
+        format!("http://127.0.0.1:8080/v1/catalog.json?release={first}")
+    );
     let county = dataset(&catalog, "geo.county");
-    let told = |address: &Value| address.as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
-    let croissant = world.ok(&told(&county["metadataDistribution"][0]["downloadURL"])).await;
-    assert!(croissant["version"].as_str().unwrap().ends_with(&format!("+{first}")), "{}", croissant["version"]);
+    let told = |address: &Value| {
+        address
+            .as_str()
+            .unwrap()
+            .strip_prefix("http://127.0.0.1:8080")
+            .unwrap()
+            .to_owned()
+    };
+    let croissant = world
+        .ok(&told(&county["metadataDistribution"][0]["downloadURL"]))
+        .await;
+    assert!(
+        croissant["version"]
+            .as_str()
+            .unwrap()
+            .ends_with(&format!("+{first}")),
+        "{}",
+        croissant["version"]
+    );
     let described = world.ok(&told(&county["describedBy"]["downloadURL"])).await;
     assert_eq!(described["meta"]["release"]["release_id"], first.as_str());
     // By the day of a release it is told as that release, and by nothing as whatever is present.
-    assert_eq!(world.ok("/v1/catalog.json?as_of=2026-01-10").await["@id"], catalog["@id"]);
+    assert_eq!(
+        world.ok("/v1/catalog.json?as_of=2026-01-10").await["@id"],
+        catalog["@id"]
+    );
     let present = world.ok("/v1/catalog.json").await;
-    assert_eq!((&present["@id"], first == last), (&json!("http://127.0.0.1:8080/v1/catalog.json"), false));
+    assert_eq!(
+        (&present["@id"], first == last),
+        (&json!("http://127.0.0.1:8080/v1/catalog.json"), false)
+    );
 }
 
 #[tokio::test]
@@ -238,7 +382,13 @@ async fn without_a_contact_the_catalog_names_nobody() {
     for contact in [None, Some("+1 555 0100".to_owned())] {
         let world = World::with(|settings| settings.contact = contact).await;
         let catalog = world.ok("/v1/catalog.json").await;
-        assert_eq!((&catalog["contactPoint"], &catalog["dataset"][0]["contactPoint"]), (&json!([]), &json!([])));
+        assert_eq!(
+            (
+                &catalog["contactPoint"],
+                &catalog["dataset"][0]["contactPoint"]
+            ),
+            (&json!([]), &json!([]))
+        );
         assert_eq!(held(&catalog), Vec::<String>::new());
     }
 }
@@ -248,18 +398,28 @@ async fn what_publishers_are_called_changes_nothing_but_their_names() {
     let world = World::new().await;
     let strange = "A \"B\" & <C>\n{{ x }}";
     publish_changed(&world.home, &world.release_id, |manifest| {
-        manifest
-            .tasks
-            .values_mut()
-            .for_each(|task| (task.publisher, task.licence, task.cadence_days) = (strange.to_owned(), "Public record; no explicit terms".to_owned(), 14));
+        manifest.tasks.values_mut().for_each(|task| {
+            (task.publisher, task.licence, task.cadence_days) = (
+                strange.to_owned(),
+                "Public record; no explicit terms".to_owned(),
+                14,
+            )
+        });
     })
     .await;
     world.service.refresh().await.unwrap();
     let catalog = world.ok("/v1/catalog.json").await;
     assert_eq!(held(&catalog), Vec::<String>::new());
     let county = dataset(&catalog, "geo.county");
-    assert_eq!(county["rights"], json!(["Public record; no explicit terms"]), "one licence");
-    assert_eq!((&county["publisher"]["name"], &county["accrualPeriodicity"]), (&json!(strange), &json!("R/P14D")));
+    assert_eq!(
+        county["rights"],
+        json!(["Public record; no explicit terms"]),
+        "one licence"
+    );
+    assert_eq!(
+        (&county["publisher"]["name"], &county["accrualPeriodicity"]),
+        (&json!(strange), &json!("R/P14D"))
+    );
 }
 
 #[test]
@@ -285,8 +445,14 @@ fn each_clause_can_be_broken() {
         ("/dataset/0/identifier", json!({"id": "e"})),
         ("/dataset/0/distribution/0/downloadURL", json!("f")),
         ("/dataset/0/distribution/0/byteSize", json!(1)),
-        ("/dataset/0/distribution/0/checksum", json!({"algorithm": "SHA-256"})),
-        ("/dataset/0/distribution/0/checksum/checksumValue", json!("0".repeat(63))),
+        (
+            "/dataset/0/distribution/0/checksum",
+            json!({"algorithm": "SHA-256"}),
+        ),
+        (
+            "/dataset/0/distribution/0/checksum/checksumValue",
+            json!("0".repeat(63)),
+        ),
     ];
     for (at, value) in wrong {
         let mut changed = right.clone();

@@ -13,20 +13,58 @@ const POPULATION: &str = "/v1/records/geo.zcta_metric:2023:90210:population/hist
 async fn a_record_is_told_through_the_releases_where_it_changed_and_why() {
     let (world, [first, second, _, fourth]) = world().await;
     let data = world.ok(POPULATION).await["data"].clone();
-    assert_eq!((&data["record_id"], &data["is_complete"]), (&json!("geo.zcta_metric:2023:90210:population"), &json!(true)));
+    assert_eq!(
+        (&data["record_id"], &data["is_complete"]),
+        (
+            &json!("geo.zcta_metric:2023:90210:population"),
+            &json!(true)
+        )
+    );
     let entries = data["entries"].as_array().unwrap();
-    assert_eq!(entries.len(), 2, "releases in which nothing of it changed are one entry");
+    assert_eq!(
+        entries.len(),
+        2,
+        "releases in which nothing of it changed are one entry"
+    );
     let (newest, oldest) = (&entries[0], &entries[1]);
-    assert_eq!(newest["first"], json!({"release_id": second.as_str(), "published_at": "2026-01-11T01:00:00Z"}));
-    assert_eq!(newest["last"], json!({"release_id": fourth.as_str(), "published_at": "2026-01-13T01:00:00Z"}));
-    assert_eq!((&newest["releases"], &newest["is_present"]), (&json!(3), &json!(true)));
-    assert_eq!(newest["changes"], json!([{"column": "value", "before": 19_652, "after": 20_000}]));
-    assert_eq!(newest["causes"], json!([{"cause": "source_changed", "before": null, "after": null}]));
-    assert_eq!(newest["inputs"][0]["after"]["source_version"], "2019-2023 again");
-    assert_eq!((&oldest["first"], &oldest["releases"], &oldest["changes"]), (&oldest["last"], &json!(1), &json!([])));
-    assert_eq!((&oldest["first"]["release_id"], &oldest["causes"]), (&json!(first.as_str()), &json!([])));
+    assert_eq!(
+        newest["first"],
+        json!({"release_id": second.as_str(), "published_at": "2026-01-11T01:00:00Z"})
+    );
+    assert_eq!(
+        newest["last"],
+        json!({"release_id": fourth.as_str(), "published_at": "2026-01-13T01:00:00Z"})
+    );
+    assert_eq!(
+        (&newest["releases"], &newest["is_present"]),
+        (&json!(3), &json!(true))
+    );
+    assert_eq!(
+        newest["changes"],
+        json!([{"column": "value", "before": 19_652, "after": 20_000}])
+    );
+    assert_eq!(
+        newest["causes"],
+        json!([{"cause": "source_changed", "before": null, "after": null}])
+    );
+    assert_eq!(
+        newest["inputs"][0]["after"]["source_version"],
+        "2019-2023 again"
+    );
+    assert_eq!(
+        (&oldest["first"], &oldest["releases"], &oldest["changes"]),
+        (&oldest["last"], &json!(1), &json!([]))
+    );
+    assert_eq!(
+        (&oldest["first"]["release_id"], &oldest["causes"]),
+        (&json!(first.as_str()), &json!([]))
+    );
     let same = world.ok("/v1/records/geo.county:06037/history").await["data"]["entries"].clone();
-    assert_eq!((same.as_array().unwrap().len(), &same[0]["releases"]), (1, &json!(4)), "no part of it changed");
+    assert_eq!(
+        (same.as_array().unwrap().len(), &same[0]["releases"]),
+        (1, &json!(4)),
+        "no part of it changed"
+    );
 }
 
 #[tokio::test]
@@ -34,35 +72,78 @@ async fn a_record_that_comes_goes_and_comes_again_is_told_so() {
     let world = World::new().await;
     let mut without = draft(19_652.0);
     without.published_at = "2026-01-11T01:00:00Z";
-    without.tables[1].rows.retain(|row| row["record_id"] != "geo.zcta_metric:2023:90210:population");
+    without.tables[1]
+        .rows
+        .retain(|row| row["record_id"] != "geo.zcta_metric:2023:90210:population");
     world.publish(&without).await;
     let mut again = draft(20_000.0);
     again.published_at = "2026-01-12T01:00:00Z";
     world.publish(&again).await;
     world.service.refresh().await.unwrap();
     let entries = world.ok(POPULATION).await["data"]["entries"].clone();
-    let present: Vec<&Value> = entries.as_array().unwrap().iter().map(|entry| &entry["is_present"]).collect();
+    let present: Vec<&Value> = entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| &entry["is_present"])
+        .collect();
     assert_eq!(present, [&json!(true), &json!(false), &json!(true)]);
-    assert!(entries.as_array().unwrap().iter().all(|entry| entry["changes"] == json!([])), "there is no record to compare with");
+    assert!(
+        entries
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|entry| entry["changes"] == json!([])),
+        "there is no record to compare with"
+    );
 }
 
 #[tokio::test]
 async fn records_are_told_to_keys_of_their_family_and_what_is_none_is_refused() {
     let world = World::new().await;
-    for (scope, status) in [(Scope::Geo, 200), (Scope::General, 403), (Scope::Admin, 403)] {
+    for (scope, status) in [
+        (Scope::Geo, 200),
+        (Scope::General, 403),
+        (Scope::Admin, 403),
+    ] {
         let key = world.create_key(&[scope], "unlimited").key;
-        assert_eq!(world.send(Request::get(POPULATION).header("x-api-key", &key).body(Body::empty()).unwrap()).await.status, status, "{scope}");
+        assert_eq!(
+            world
+                .send(
+                    Request::get(POPULATION)
+                        .header("x-api-key", &key)
+                        .body(Body::empty())
+                        .unwrap()
+                )
+                .await
+                .status,
+            status,
+            "{scope}"
+        );
     }
-    assert_eq!(world.send(Request::get(POPULATION).body(Body::empty()).unwrap()).await.problem(), (401, "missing_api_key".to_owned()));
-    for (id, status, code) in
-        [("geo.zcta_metric:2023:90209:population", 404, "not_found"), ("geo.nothing:1", 404, "not_found"), ("90210", 400, "invalid_parameter")]
-    {
+    assert_eq!(
+        world
+            .send(Request::get(POPULATION).body(Body::empty()).unwrap())
+            .await
+            .problem(),
+        (401, "missing_api_key".to_owned())
+    );
+    for (id, status, code) in [
+        ("geo.zcta_metric:2023:90209:population", 404, "not_found"),
+        ("geo.nothing:1", 404, "not_found"),
+        ("90210", 400, "invalid_parameter"),
+    ] {
         let problem = world.get(&format!("/v1/records/{id}/history")).await;
-        assert_eq!((problem.problem(), &problem.json()["errors"][0]["field"]), ((status, code.to_owned()), &json!("record_id")), "{id}");
+        assert_eq!(
+            (problem.problem(), &problem.json()["errors"][0]["field"]),
+            ((status, code.to_owned()), &json!("record_id")),
+            "{id}"
+        );
     }
 }
 
-/// A part that releases share is read once: damage to what lies in the folder of another release does not show.
+/// A part that releases share is read once: damage to what lies in the folder of another release
+/// does not show.
 #[tokio::test]
 async fn a_part_that_releases_share_is_read_once() {
     let (world, [_, second, third, fourth]) = world().await;
@@ -73,5 +154,8 @@ async fn a_part_that_releases_share_is_read_once() {
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, "spoilt").unwrap();
     }
-    assert_eq!(world.ok(POPULATION).await["data"]["entries"][0]["last"]["release_id"], fourth.as_str());
+    assert_eq!(
+        world.ok(POPULATION).await["data"]["entries"][0]["last"]["release_id"],
+        fourth.as_str()
+    );
 }

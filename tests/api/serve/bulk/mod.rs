@@ -35,16 +35,25 @@ pub const OF_BULK: [&str; 12] = [
     "/v1/records/geo.county:06037/history",
 ];
 
-/// Four releases: a first one, one with another file behind its metrics and another figure of 90210, one in which only the code of the places is another,
-/// and the last, of which a layout and nothing of the records is another. All are late from 31 March on.
+/// Four releases: a first one, one with another file behind its metrics and another figure of
+/// 90210, one in which only the code of the places is another, and the last, of which a layout and
+/// nothing of the records is another. All are late from 31 March on.
 pub async fn world() -> (World, [ReleaseId; 4]) {
     let world = World::empty(|settings| settings.contact = Some(CONTACT.to_owned())).await;
-    let late = |population, published_at| Draft { due: Some("2026-03-31"), published_at, ..draft(population) };
+    let late = |population, published_at| Draft {
+        due: Some("2026-03-31"),
+        published_at,
+        ..draft(population)
+    };
     let first = world.publish(&late(19_652.0, "2026-01-10T01:00:00Z")).await;
     let plain = world.publish(&late(20_000.0, "2026-01-11T01:00:00Z")).await;
     let second = publish_changed(&world.home, &plain, |manifest| {
         let input = &mut task(manifest, "test.metrics/vintage=2023").inputs[0];
-        (input.sha256, input.source_date, input.source_version) = (Digest::of(b"another file"), "2025-12-11".to_owned(), "2019-2023 again".to_owned());
+        (input.sha256, input.source_date, input.source_version) = (
+            Digest::of(b"another file"),
+            "2025-12-11".to_owned(),
+            "2019-2023 again".to_owned(),
+        );
     })
     .await;
     world.releases().delete_release(&plain).await.unwrap();
@@ -69,8 +78,20 @@ fn task<'a>(manifest: &'a mut Manifest, task_id: &str) -> &'a mut pubdata_store:
 /// Points the channel back at a release, as a person does.
 async fn roll_back(world: &World, release_id: &ReleaseId) {
     let releases = world.releases();
-    let generation = releases.channel("nightly").await.unwrap().map(|entry| entry.generation);
-    let to = ChannelMove { release_id: release_id.clone(), action: ChannelAction::Rollback, moved_at: "2026-01-14T00:00:00Z".to_owned(), run_id: None };
-    releases.advance_channel("nightly", generation, to).await.unwrap();
+    let generation = releases
+        .channel("nightly")
+        .await
+        .unwrap()
+        .map(|entry| entry.generation);
+    let to = ChannelMove {
+        release_id: release_id.clone(),
+        action: ChannelAction::Rollback,
+        moved_at: "2026-01-14T00:00:00Z".to_owned(),
+        run_id: None,
+    };
+    releases
+        .advance_channel("nightly", generation, to)
+        .await
+        .unwrap();
     world.service.refresh().await.unwrap();
 }

@@ -42,16 +42,31 @@ pub fn florida() -> Vec<Value> {
             "ACME WIDGETS OF TAMPA LLC",
             &json!({"formation_date": "2011-01-01", "mailing_city": "ST. PETERSBURG", "mailing_zip": "33701", "last_report_year": 2024, "last_report_date": "2024-04-30"}),
         ),
-        business("FL", "A04", "SOUTHERN WIDGETS ACME COMPANY", &json!({"formation_date": "2012-01-01"})),
+        business(
+            "FL",
+            "A04",
+            "SOUTHERN WIDGETS ACME COMPANY",
+            &json!({"formation_date": "2012-01-01"}),
+        ),
         business(
             "FL",
             "A05",
             "THE GARDEN CLUB, INC.",
             &json!({"former_names": ["ROSE SOCIETY, INC."], "assumed_names": ["GREEN THUMBS"], "formation_date": "1950-01-01"}),
         ),
-        business("FL", "A06", "O'MALLEY & SONS, L.L.C.", &json!({"agent_name": "OMALLEY, PATRICK"})),
+        business(
+            "FL",
+            "A06",
+            "O'MALLEY & SONS, L.L.C.",
+            &json!({"agent_name": "OMALLEY, PATRICK"}),
+        ),
         business("FL", "A07", "J. V. HOLDINGS CORP", &json!({})),
-        business("FL", "A08", "MICROWAVE REPAIRS LLC", &json!({"status": "dissolved"})),
+        business(
+            "FL",
+            "A08",
+            "MICROWAVE REPAIRS LLC",
+            &json!({"status": "dissolved"}),
+        ),
         business("FL", "A09", "ASOCIACIÓN CULTURAL, INC.", &json!({})),
     ];
     rows.extend((0..30).map(|number| {

@@ -10,13 +10,26 @@ async fn found(world: &World, query: &str) -> Vec<(String, String, f64)> {
     let answer = world.ok(&format!("/v1/business/search?{query}")).await;
     let item = |item: &Value| {
         let matched = &item["match"];
-        (item["entity_id"].as_str().unwrap().to_owned(), matched["type"].as_str().unwrap().to_owned(), matched["score"].as_f64().unwrap())
+        (
+            item["entity_id"].as_str().unwrap().to_owned(),
+            matched["type"].as_str().unwrap().to_owned(),
+            matched["score"].as_f64().unwrap(),
+        )
     };
-    answer["data"].as_array().unwrap().iter().map(item).collect()
+    answer["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(item)
+        .collect()
 }
 
 async fn first(world: &World, query: &str) -> (String, String, f64) {
-    found(world, query).await.into_iter().next().unwrap_or_else(|| panic!("{query} finds nothing"))
+    found(world, query)
+        .await
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| panic!("{query} finds nothing"))
 }
 
 fn hit(id: &str, matched: &str, score: f64) -> (String, String, f64) {
@@ -35,7 +48,10 @@ async fn names_are_ranked_by_how_they_fit() {
         hit("FL-A03", "prefix", 0.87),
     ];
     assert_eq!(found[..4], expected);
-    assert_eq!((found.len(), found[4].0.as_str(), found[4].1.as_str()), (5, "FL-A04", "token"));
+    assert_eq!(
+        (found.len(), found[4].0.as_str(), found[4].1.as_str()),
+        (5, "FL-A04", "token")
+    );
     assert!(found[4].2 < 0.82 && found[4].2 > 0.4, "{found:?}");
 }
 
@@ -72,7 +88,12 @@ async fn spelling_of_names_does_not_keep_them_from_being_found() {
 async fn misspelled_names_come_after_all_others() {
     let world = world().await;
     let found = found(&world, "name=acme%20widgetz").await;
-    assert!(found.iter().all(|(_, matched, score)| matched == "misspelled" && *score <= 0.12), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|(_, matched, score)| matched == "misspelled" && *score <= 0.12),
+        "{found:?}"
+    );
     assert_eq!(found.len(), 5);
     let best = first(&world, "name=acme%20widgets").await;
     assert_eq!(best.1, "normalized");
@@ -81,35 +102,84 @@ async fn misspelled_names_come_after_all_others() {
 #[tokio::test]
 async fn filters_narrow_a_search() {
     let world = world().await;
-    let ids = async |query: &str| found(&world, &format!("name=acme%20widgets&{query}")).await.into_iter().map(|found| found.0).collect::<Vec<_>>();
+    let ids = async |query: &str| {
+        found(&world, &format!("name=acme%20widgets&{query}"))
+            .await
+            .into_iter()
+            .map(|found| found.0)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(ids("state=NY").await, ["NY-123"]);
-    assert_eq!(ids("state=fl,NY&match=exact").await, ["NY-123", "FL-A01", "FL-A02"]);
-    assert_eq!(ids("match=prefix").await, ["NY-123", "FL-A01", "FL-A02", "FL-A03"]);
+    assert_eq!(
+        ids("state=fl,NY&match=exact").await,
+        ["NY-123", "FL-A01", "FL-A02"]
+    );
+    assert_eq!(
+        ids("match=prefix").await,
+        ["NY-123", "FL-A01", "FL-A02", "FL-A03"]
+    );
     assert_eq!(ids("status=inactive,dissolved").await, ["FL-A02"]);
     assert_eq!(ids("entity_type=corporation").await, ["FL-A02"]);
     assert_eq!(ids("jurisdiction=Delaware").await, ["FL-A02"]);
     assert_eq!(ids("city=st%20petersburg").await, ["FL-A03"]);
     assert_eq!(ids("zip=33101").await, ["FL-A01"]);
-    assert_eq!(ids("formed_from=2011-01-01&formed_to=2012-01-01").await, ["FL-A03", "FL-A04"]);
-    assert_eq!(found(&world, "name=green%20thumbs&include_dba=false").await, []);
-    assert_eq!(found(&world, "name=acme%20widg&match=prefix").await.len(), 4);
-    assert_eq!(found(&world, "agent=ct%20corporation%20system").await, [hit("FL-A01", "normalized", 0.99)]);
-    assert_eq!(found(&world, "agent=patrick%20omalley").await[0].0, "FL-A06");
-    assert_eq!(found(&world, "entity_number=00123").await, [hit("NY-123", "exact", 1.0)]);
-    assert_eq!(found(&world, "entity_number=a01&name=acme").await[0].0, "FL-A01");
+    assert_eq!(
+        ids("formed_from=2011-01-01&formed_to=2012-01-01").await,
+        ["FL-A03", "FL-A04"]
+    );
+    assert_eq!(
+        found(&world, "name=green%20thumbs&include_dba=false").await,
+        []
+    );
+    assert_eq!(
+        found(&world, "name=acme%20widg&match=prefix").await.len(),
+        4
+    );
+    assert_eq!(
+        found(&world, "agent=ct%20corporation%20system").await,
+        [hit("FL-A01", "normalized", 0.99)]
+    );
+    assert_eq!(
+        found(&world, "agent=patrick%20omalley").await[0].0,
+        "FL-A06"
+    );
+    assert_eq!(
+        found(&world, "entity_number=00123").await,
+        [hit("NY-123", "exact", 1.0)]
+    );
+    assert_eq!(
+        found(&world, "entity_number=a01&name=acme").await[0].0,
+        "FL-A01"
+    );
     assert_eq!(found(&world, "entity_number=a01&state=NY").await, []);
 }
 
 #[tokio::test]
 async fn pages_follow_one_another_without_gap_or_repetition() {
     let world = world().await;
-    let whole = world.ok("/v1/business/search?name=sunshine%20services&limit=100").await;
-    let expected: Vec<String> = all(&whole["data"], "entity_id").into_iter().map(str::to_owned).collect();
-    assert_eq!((expected.len(), &whole["meta"]["page"]["total"]), (30, &json!(30)));
+    let whole = world
+        .ok("/v1/business/search?name=sunshine%20services&limit=100")
+        .await;
+    let expected: Vec<String> = all(&whole["data"], "entity_id")
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        (expected.len(), &whole["meta"]["page"]["total"]),
+        (30, &json!(30))
+    );
     let (mut paged, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page = world.ok(&format!("/v1/business/search?name=sunshine%20services&limit=7{cursor}")).await;
-        paged.extend(all(&page["data"], "entity_id").into_iter().map(str::to_owned));
+        let page = world
+            .ok(&format!(
+                "/v1/business/search?name=sunshine%20services&limit=7{cursor}"
+            ))
+            .await;
+        paged.extend(
+            all(&page["data"], "entity_id")
+                .into_iter()
+                .map(str::to_owned),
+        );
         match page["meta"]["page"]["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
             None => break,
@@ -130,12 +200,30 @@ async fn a_cursor_that_somebody_made_leads_behind_the_list_and_no_further() {
     let (before, place) = text.rsplit_once('|').unwrap();
     assert_eq!(place, "7");
     for place in ["30", "31", "18446744073709551608", "18446744073709551615"] {
-        let page = world.ok(&format!("{path}&cursor={}", URL_SAFE_NO_PAD.encode(format!("{before}|{place}")))).await;
-        assert_eq!((&page["data"], &page["meta"]["page"]["next_cursor"]), (&json!([]), &Value::Null), "{place}");
+        let page = world
+            .ok(&format!(
+                "{path}&cursor={}",
+                URL_SAFE_NO_PAD.encode(format!("{before}|{place}"))
+            ))
+            .await;
+        assert_eq!(
+            (&page["data"], &page["meta"]["page"]["next_cursor"]),
+            (&json!([]), &Value::Null),
+            "{place}"
+        );
     }
     for place in ["18446744073709551616", "-1", "", "7 ", "x"] {
-        let answer = world.get(&format!("{path}&cursor={}", URL_SAFE_NO_PAD.encode(format!("{before}|{place}")))).await;
-        assert_eq!(answer.problem(), (400, "invalid_cursor".to_owned()), "{place}");
+        let answer = world
+            .get(&format!(
+                "{path}&cursor={}",
+                URL_SAFE_NO_PAD.encode(format!("{before}|{place}"))
+            ))
+            .await;
+        assert_eq!(
+            answer.problem(),
+            (400, "invalid_cursor".to_owned()),
+            "{place}"
+        );
     }
 }
 
@@ -144,20 +232,41 @@ async fn a_state_that_is_not_covered_is_no_empty_answer() {
     let world = world().await;
     let answer = world.get("/v1/business/search?name=acme&state=DE").await;
     assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()));
-    assert!(answer.json()["detail"].as_str().unwrap().contains("FL, NY"), "{}", answer.json());
-    assert_eq!(world.get("/v1/business/DE-123").await.problem(), (404, "coverage_unavailable".to_owned()));
-    assert_eq!(world.get("/v1/business/FL-ZZZ").await.problem(), (404, "not_found".to_owned()));
+    assert!(
+        answer.json()["detail"].as_str().unwrap().contains("FL, NY"),
+        "{}",
+        answer.json()
+    );
+    assert_eq!(
+        world.get("/v1/business/DE-123").await.problem(),
+        (404, "coverage_unavailable".to_owned())
+    );
+    assert_eq!(
+        world.get("/v1/business/FL-ZZZ").await.problem(),
+        (404, "not_found".to_owned())
+    );
     let answer = world.ok("/v1/business/search?name=acme").await;
-    assert_eq!(answer["meta"]["coverage"]["states_searched"], json!(["FL", "NY"]));
+    assert_eq!(
+        answer["meta"]["coverage"]["states_searched"],
+        json!(["FL", "NY"])
+    );
     assert_eq!(notices(&answer), ["STATUS_IMPLIED"]);
 }
 
 #[tokio::test]
 async fn wrong_searches_say_what_is_wrong() {
     let world = world().await;
-    let wrong = async |query: &str| world.get(&format!("/v1/business/search{query}")).await.problem();
+    let wrong = async |query: &str| {
+        world
+            .get(&format!("/v1/business/search{query}"))
+            .await
+            .problem()
+    };
     assert_eq!(wrong("").await, (400, "missing_parameter".to_owned()));
-    assert_eq!(wrong("?nmae=acme").await, (400, "unknown_parameter".to_owned()));
+    assert_eq!(
+        wrong("?nmae=acme").await,
+        (400, "unknown_parameter".to_owned())
+    );
     for query in [
         "?name=a",
         "?name=%20%20",
@@ -167,6 +276,10 @@ async fn wrong_searches_say_what_is_wrong() {
         "?name=acme&zip=123",
         "?name=acme&formed_from=2020-01-02&formed_to=2020-01-01",
     ] {
-        assert_eq!(wrong(query).await, (400, "invalid_parameter".to_owned()), "{query}");
+        assert_eq!(
+            wrong(query).await,
+            (400, "invalid_parameter".to_owned()),
+            "{query}"
+        );
     }
 }

@@ -5,13 +5,21 @@ use serde_json::{Value, json};
 use crate::serve::served::Served;
 use pubdata_testing::{Place, copy_folder, files_below};
 
-/// A release whose survey has a vintage of before the planning regions: its files are those of 2023 under the names of 2021.
+/// A release whose survey has a vintage of before the planning regions: its files are those of 2023
+/// under the names of 2021.
 fn with_vintage_2021() -> Place {
     let place = Place::new();
-    let surveys = place.mirror().join("www2.census.gov/programs-surveys/acs/summary_file");
+    let surveys = place
+        .mirror()
+        .join("www2.census.gov/programs-surveys/acs/summary_file");
     copy_folder(&surveys.join("2023"), &surveys.join("2021"));
     for path in files_below(&surveys.join("2021")) {
-        let name = path.file_name().unwrap().to_str().unwrap().replace("2023", "2021");
+        let name = path
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace("2023", "2021");
         std::fs::rename(&path, path.with_file_name(name)).unwrap();
     }
     place.run(&["census"]).expect(0);
@@ -22,15 +30,43 @@ fn with_vintage_2021() -> Place {
 async fn a_zcta_has_the_primary_county_of_the_vintage_that_is_asked_for() {
     let served = Served::of(with_vintage_2021()).await;
     let county = async |zcta: &str, vintage: i32| -> Value {
-        let answer = served.ok(&format!("/v1/geo-demographics/locations/{zcta}?vintage={vintage}")).await;
+        let answer = served
+            .ok(&format!(
+                "/v1/geo-demographics/locations/{zcta}?vintage={vintage}"
+            ))
+            .await;
         let geography = &answer["data"]["geography"];
-        json!([geography["primary_county_fips"], geography["primary_county_name"], geography["primary_county_land_share"], geography["primary_county_basis"]])
+        json!([
+            geography["primary_county_fips"],
+            geography["primary_county_name"],
+            geography["primary_county_land_share"],
+            geography["primary_county_basis"]
+        ])
     };
-    // `tab20_zcta520_county20_natl.txt`: all of 06001 lies in Hartford County; the regions are those of 2022.
-    assert_eq!(county("06001", 2021).await, json!(["09003", "Hartford County", 1, "largest_land_part"]));
-    assert_eq!(county("06001", 2023).await, json!(["09110", "Capitol Planning Region", 1, "planning_region"]));
-    // Split between regions, so that the part in the principal town's is not known; it lay in one county.
-    assert_eq!(county("06010", 2021).await, json!(["09003", "Hartford County", 1, "largest_land_part"]));
-    assert_eq!(county("06010", 2022).await, json!(["09140", "Naugatuck Valley Planning Region", null, "principal_town"]));
+    // `tab20_zcta520_county20_natl.txt`: all of 06001 lies in Hartford County; the regions are
+    // those of 2022.
+    assert_eq!(
+        county("06001", 2021).await,
+        json!(["09003", "Hartford County", 1, "largest_land_part"])
+    );
+    assert_eq!(
+        county("06001", 2023).await,
+        json!(["09110", "Capitol Planning Region", 1, "planning_region"])
+    );
+    // Split between regions, so that the part in the principal town's is not known; it lay in one
+    // county.
+    assert_eq!(
+        county("06010", 2021).await,
+        json!(["09003", "Hartford County", 1, "largest_land_part"])
+    );
+    assert_eq!(
+        county("06010", 2022).await,
+        json!([
+            "09140",
+            "Naugatuck Valley Planning Region",
+            null,
+            "principal_town"
+        ])
+    );
     assert_eq!(county("90210", 2021).await[0], "06037");
 }

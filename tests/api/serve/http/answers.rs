@@ -1,5 +1,6 @@
-//! Answers and the document that describes them, held against each other in both directions. That each answer is what the document says is
-//! also asked of every answer that any test of these rooms gets.
+//! Answers and the document that describes them, held against each other in both directions. That
+//! each answer is what the document says is also asked of every answer that any test of these rooms
+//! gets.
 
 use std::sync::Arc;
 
@@ -105,10 +106,22 @@ pub const OF_REGISTRANTS: [&str; 16] = [
 
 fn posts() -> Vec<(&'static str, Value)> {
     vec![
-        ("/v1/tax/calculate", json!({"to": {"zip": "53202"}, "amount": 10})),
-        ("/v1/tax/calculate", json!({"to": {"zip": "37072"}, "line_items": [{"unit_price": 10, "category": "food_drug"}], "shipping": 1})),
-        ("/v1/tax/calculate", json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10})),
-        ("/v1/tax/batch", json!({"addresses": [{"zip": "53202", "id": "a"}, {"zip": "0"}]})),
+        (
+            "/v1/tax/calculate",
+            json!({"to": {"zip": "53202"}, "amount": 10}),
+        ),
+        (
+            "/v1/tax/calculate",
+            json!({"to": {"zip": "37072"}, "line_items": [{"unit_price": 10, "category": "food_drug"}], "shipping": 1}),
+        ),
+        (
+            "/v1/tax/calculate",
+            json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10}),
+        ),
+        (
+            "/v1/tax/batch",
+            json!({"addresses": [{"zip": "53202", "id": "a"}, {"zip": "0"}]}),
+        ),
         ("/v1/zip/batch", json!({"zips": ["53202", "0"]})),
     ]
 }
@@ -122,7 +135,11 @@ async fn ask(survey: &mut Survey<'_>, world: &World, paths: &[&str]) {
 #[tokio::test]
 async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     let areas = World::with(|settings| settings.tracer = Some(Arc::new(Fixed))).await;
-    let (records, taxes, registrants) = (records::world().await, zip_code::world().await, sec::world().await);
+    let (records, taxes, registrants) = (
+        records::world().await,
+        zip_code::world().await,
+        sec::world().await,
+    );
     let mut survey = Survey::new(document(&areas.contracts));
     for path in files_below(&project("docs/examples")) {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -130,43 +147,99 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
         if name == "requests" {
             continue;
         }
-        survey.example(&name, &serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap());
+        survey.example(
+            &name,
+            &serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap(),
+        );
     }
     append_ledger(&areas.home, &admin::run(&areas, "run-2")).unwrap();
     ask(&mut survey, &areas, &OF_AREAS).await;
     ask(&mut survey, &records, &OF_RECORDS).await;
     ask(&mut survey, &taxes, &OF_TAXES).await;
     ask(&mut survey, &registrants, &OF_REGISTRANTS).await;
-    ask(&mut survey, &sec::world_of_a_successor().await, &["/v1/sec/companies/1045810"]).await;
+    ask(
+        &mut survey,
+        &sec::world_of_a_successor().await,
+        &["/v1/sec/companies/1045810"],
+    )
+    .await;
     ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
     // Of parts by subject, and of a record that is not there.
     let receipt = "/v1/receipts/sec.filing:9999999999:none";
     // And of standard licences.
-    let (served, licensed) = (Served::of(SealedPlace::new().place).await, "/v1/datasets/business.entity/croissant.json");
+    let (served, licensed) = (
+        Served::of(SealedPlace::new().place).await,
+        "/v1/datasets/business.entity/croissant.json",
+    );
     for path in [receipt, licensed] {
         survey.answer("GET", path, &served.ok(path).await);
     }
     let compare = "/v1/geo-demographics/locations/compare";
-    survey.answer("POST", compare, &areas.post(compare, &json!({"locations": ["90210", "10001"]})).await.json());
+    survey.answer(
+        "POST",
+        compare,
+        &areas
+            .post(compare, &json!({"locations": ["90210", "10001"]}))
+            .await
+            .json(),
+    );
     for (path, body) in posts() {
         survey.answer("POST", path, &taxes.post(path, &body).await.json());
     }
     let invited = invitations::invite(&areas).token;
     for path in ["/v1/invitations/show", "/v1/invitations/redeem"] {
-        survey.answer("POST", path, &invitations::post(&areas, path, &invited).await.json());
+        survey.answer(
+            "POST",
+            path,
+            &invitations::post(&areas, path, &invited).await.json(),
+        );
     }
     let key = areas.create_key(&[Scope::Geo], "free").key;
-    let rotated = areas.post_as(&key, "/v1/me/rotate", &json!({})).await.json();
+    let rotated = areas
+        .post_as(&key, "/v1/me/rotate", &json!({}))
+        .await
+        .json();
     survey.answer("POST", "/v1/me/rotate", &rotated);
-    survey.answer("POST", "/v1/me/revoke", &areas.post_as(rotated["data"]["key"].as_str().unwrap(), "/v1/me/revoke", &json!({})).await.json());
-    for (world, path) in [(&areas, "/v1/geo-demographics/locations/1"), (&records, "/v1/contractors/1094?state=TX")] {
+    survey.answer(
+        "POST",
+        "/v1/me/revoke",
+        &areas
+            .post_as(
+                rotated["data"]["key"].as_str().unwrap(),
+                "/v1/me/revoke",
+                &json!({}),
+            )
+            .await
+            .json(),
+    );
+    for (world, path) in [
+        (&areas, "/v1/geo-demographics/locations/1"),
+        (&records, "/v1/contractors/1094?state=TX"),
+    ] {
         survey.problem(&world.get(path).await.json(), path);
     }
-    assert!(survey.breaches.is_empty(), "answers that the document does not describe: {:#?}", survey.breaches);
+    assert!(
+        survey.breaches.is_empty(),
+        "answers that the document does not describe: {:#?}",
+        survey.breaches
+    );
     let mut disagreements = survey.loose();
-    disagreements.extend(survey.unwritten().iter().map(|at| format!("{at}: in no answer")));
-    disagreements.extend(survey.unrequired().iter().map(|at| format!("{at}: in every answer, and not required")));
-    assert!(disagreements.is_empty(), "the document says what answers do not: {disagreements:#?}");
+    disagreements.extend(
+        survey
+            .unwritten()
+            .iter()
+            .map(|at| format!("{at}: in no answer")),
+    );
+    disagreements.extend(
+        survey
+            .unrequired()
+            .iter()
+            .map(|at| format!("{at}: in every answer, and not required")),
+    );
+    assert!(
+        disagreements.is_empty(),
+        "the document says what answers do not: {disagreements:#?}"
+    );
 }
 
 /// A document of one endpoint, so that each kind of disagreement can be made.
@@ -196,17 +269,46 @@ fn breaches(value: &Value) -> Vec<String> {
 
 #[test]
 fn every_answer_that_the_document_does_not_describe_is_found() {
-    assert_eq!(breaches(&json!({"name": "a", "size": 1, "part": {"id": "01234"}, "parts": [], "day": "2026-01-15"})), Vec::<String>::new());
-    assert_eq!(breaches(&json!({"name": "b", "size": null, "part": null})), Vec::<String>::new());
+    assert_eq!(
+        breaches(
+            &json!({"name": "a", "size": 1, "part": {"id": "01234"}, "parts": [], "day": "2026-01-15"})
+        ),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        breaches(&json!({"name": "b", "size": null, "part": null})),
+        Vec::<String>::new()
+    );
     let cases = [
-        (json!({"name": "a", "size": 1, "other": 1}), "/v1/thing/1?a=b/other: not declared"),
+        (
+            json!({"name": "a", "size": 1, "other": 1}),
+            "/v1/thing/1?a=b/other: not declared",
+        ),
         (json!({"name": "a"}), "/v1/thing/1?a=b: `size` is missing"),
-        (json!({"name": "c", "size": 1}), "/v1/thing/1?a=b/name: \"c\" is not one of [String(\"a\"), String(\"b\")]"),
-        (json!({"name": null, "size": 1}), "/v1/thing/1?a=b/name: null is not [\"string\"]"),
-        (json!({"name": "a", "size": -1}), "/v1/thing/1?a=b/size: -1 is not from 0 to null"),
-        (json!({"name": "a", "size": 1, "day": "2026-02-30"}), "/v1/thing/1?a=b/day: \"2026-02-30\" is no date"),
-        (json!({"name": "a", "size": 1, "part": {"id": "1"}}), "/v1/thing/1?a=b/part/id: \"1\" does not match ^[0-9]{5}$"),
-        (json!({"name": "a", "size": 1, "parts": [{}, {"ids": ""}]}), "/v1/thing/1?a=b/parts/1/ids: not declared"),
+        (
+            json!({"name": "c", "size": 1}),
+            "/v1/thing/1?a=b/name: \"c\" is not one of [String(\"a\"), String(\"b\")]",
+        ),
+        (
+            json!({"name": null, "size": 1}),
+            "/v1/thing/1?a=b/name: null is not [\"string\"]",
+        ),
+        (
+            json!({"name": "a", "size": -1}),
+            "/v1/thing/1?a=b/size: -1 is not from 0 to null",
+        ),
+        (
+            json!({"name": "a", "size": 1, "day": "2026-02-30"}),
+            "/v1/thing/1?a=b/day: \"2026-02-30\" is no date",
+        ),
+        (
+            json!({"name": "a", "size": 1, "part": {"id": "1"}}),
+            "/v1/thing/1?a=b/part/id: \"1\" does not match ^[0-9]{5}$",
+        ),
+        (
+            json!({"name": "a", "size": 1, "parts": [{}, {"ids": ""}]}),
+            "/v1/thing/1?a=b/parts/1/ids: not declared",
+        ),
     ];
     for (value, expected) in cases {
         assert_eq!(breaches(&value), [expected]);
@@ -215,28 +317,48 @@ fn every_answer_that_the_document_does_not_describe_is_found() {
     let mut survey = Survey::new(&document);
     survey.answer("POST", "/v1/thing/1", &json!({}));
     survey.example("getThings", &json!({}));
-    assert_eq!(survey.breaches, ["POST /v1/thing/1 is not in the document", "getThings is the example of no operation"]);
+    assert_eq!(
+        survey.breaches,
+        [
+            "POST /v1/thing/1 is not in the document",
+            "getThings is the example of no operation"
+        ]
+    );
 }
 
 #[test]
 fn whatever_the_document_says_beyond_the_answers_is_found() {
     let mut document = small();
     let mut survey = Survey::new(&document);
-    survey.answer("GET", "/v1/thing/1", &json!({"name": "a", "size": 1, "parts": [{"id": "01234"}]}));
-    survey.answer("GET", "/v1/thing/2", &json!({"name": "a", "size": 1, "parts": [], "part": null}));
+    survey.answer(
+        "GET",
+        "/v1/thing/1",
+        &json!({"name": "a", "size": 1, "parts": [{"id": "01234"}]}),
+    );
+    survey.answer(
+        "GET",
+        "/v1/thing/2",
+        &json!({"name": "a", "size": 1, "parts": [], "part": null}),
+    );
     assert_eq!(survey.breaches, Vec::<String>::new());
     assert_eq!(survey.unwritten(), ["Part/note", "Thing/day"]);
     assert_eq!(survey.unrequired(), ["Part/id", "Thing/parts"]);
     assert_eq!(survey.loose(), Vec::<String>::new());
     let mut without = Survey::new(&document);
     without.answer("GET", "/v1/thing/1", &json!({"name": "a", "size": 1}));
-    assert_eq!(without.unwritten(), ["Part", "Thing/day", "Thing/part", "Thing/parts"]);
+    assert_eq!(
+        without.unwritten(),
+        ["Part", "Thing/day", "Thing/part", "Thing/parts"]
+    );
 
     let schemas = &mut document["components"]["schemas"];
     schemas["Thing"]["required"] = json!(["name", "size", "weight"]);
     schemas["Thing"]["properties"]["name"]["maxLength"] = json!(3);
     schemas["Thing"]["properties"]["parts"]["items"] = Value::Null;
-    schemas["Part"].as_object_mut().unwrap().remove("additionalProperties");
+    schemas["Part"]
+        .as_object_mut()
+        .unwrap()
+        .remove("additionalProperties");
     schemas["Part"]["properties"]["note"] = json!({});
     schemas["Old"] = json!({"type": "string"});
     let expected = [
@@ -262,6 +384,10 @@ async fn a_release_without_these_families_says_so() {
         "contractors/TX-1",
         "properties/1%20Main%20St%2078701",
     ] {
-        assert_eq!(world.get(&format!("/v1/{path}")).await.problem(), (404, "coverage_unavailable".to_owned()), "{path}");
+        assert_eq!(
+            world.get(&format!("/v1/{path}")).await.problem(),
+            (404, "coverage_unavailable".to_owned()),
+            "{path}"
+        );
     }
 }

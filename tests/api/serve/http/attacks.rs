@@ -19,7 +19,11 @@ const SOON: Duration = Duration::from_millis(400);
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with these limits, asked by a thread of its own.
-async fn attacked<T: Send + 'static>(limits: Limits, tls: Option<TlsFiles>, attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static) -> T {
+async fn attacked<T: Send + 'static>(
+    limits: Limits,
+    tls: Option<TlsFiles>,
+    attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static,
+) -> T {
     attacked_world(&World::new().await, limits, tls, attack).await
 }
 
@@ -30,10 +34,17 @@ pub async fn attacked_world<T: Send + 'static>(
     tls: Option<TlsFiles>,
     attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static,
 ) -> T {
-    let settings = ServeSettings { limits, tls, metrics_bind: None, ..settings(world) };
+    let settings = ServeSettings {
+        limits,
+        tls,
+        metrics_bind: None,
+        ..settings(world)
+    };
     let (address, key) = (settings.bind, world.key.clone());
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
-    let outcome = tokio::task::spawn_blocking(move || attack(address, key)).await.unwrap();
+    let outcome = tokio::task::spawn_blocking(move || attack(address, key))
+        .await
+        .unwrap();
     server.abort();
     outcome
 }
@@ -50,7 +61,14 @@ pub fn silent(address: SocketAddr, beginning: &[u8]) -> TcpStream {
 fn until_ended(mut stream: TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => None,
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+            ) =>
+        {
+            None
+        }
         _ => Some(bytes),
     }
 }
@@ -64,13 +82,26 @@ fn is_open(stream: &TcpStream) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_sends_no_request_is_cut_off_in_time() {
-    let limits = Limits { head_time: SOON, ..Limits::default() };
+    let limits = Limits {
+        head_time: SOON,
+        ..Limits::default()
+    };
     attacked(limits, None, |address, _| {
         let began = Instant::now();
-        let beginnings: [&[u8]; 5] = [b"", b"G", b"PRI * HTTP/2.0\r\n", b"GET / HTTP/1.1\r\n", b"\x16\x03\x01"];
+        let beginnings: [&[u8]; 5] = [
+            b"",
+            b"G",
+            b"PRI * HTTP/2.0\r\n",
+            b"GET / HTTP/1.1\r\n",
+            b"\x16\x03\x01",
+        ];
         let streams = beginnings.map(|beginning| (beginning, silent(address, beginning)));
         for (beginning, stream) in streams {
-            assert!(until_ended(stream).is_some(), "{}", String::from_utf8_lossy(beginning));
+            assert!(
+                until_ended(stream).is_some(),
+                "{}",
+                String::from_utf8_lossy(beginning)
+            );
         }
         assert!(began.elapsed() < PATIENCE / 2);
     })
@@ -80,8 +111,14 @@ async fn who_sends_no_request_is_cut_off_in_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_silent_before_or_after_the_handshake_is_cut_off_in_time() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/serve/tls");
-    let tls = TlsFiles { certificate: files.join("localhost.pem"), key: files.join("localhost.key") };
-    let limits = Limits { head_time: SOON, ..Limits::default() };
+    let tls = TlsFiles {
+        certificate: files.join("localhost.pem"),
+        key: files.join("localhost.key"),
+    };
+    let limits = Limits {
+        head_time: SOON,
+        ..Limits::default()
+    };
     attacked(limits, Some(tls), move |address, key| {
         assert!(until_ended(silent(address, b"")).is_some());
         assert!(until_ended(silent(address, b"\x16\x03\x01\x02")).is_some());
@@ -91,33 +128,65 @@ async fn who_is_silent_before_or_after_the_handshake_is_cut_off_in_time() {
             session.complete_io(&mut stream).unwrap();
         }
         assert!(until_ended(stream).is_some(), "after the handshake");
-        let answer = exchange(rustls::StreamOwned::new(super::connections::tls_session(), connect(address)), &get(PROFILE, &key));
+        let answer = exchange(
+            rustls::StreamOwned::new(super::connections::tls_session(), connect(address)),
+            &get(PROFILE, &key),
+        );
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-        assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
+        assert!(
+            answer.contains("strict-transport-security: max-age=31536000\r\n"),
+            "{answer}"
+        );
     })
     .await;
 }
 
-/// A head that no handler sees is refused with a problem as well, also after another request on the connection.
+/// A head that no handler sees is refused with a problem as well, also after another request on the
+/// connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_request_is_refused_with_a_problem() {
     attacked(Limits::default(), None, |address, key| {
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000));
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(300));
-        for request in ["GET /v1 zip HTTP/1.1\r\n\r\n", "nonsense\r\n\r\n", "GET /v1/zip/1 HTTP/1.1\r\nno colon\r\n\r\n", &long, &many] {
-            let answer = String::from_utf8(until_ended(silent(address, request.as_bytes())).unwrap()).unwrap();
+        for request in [
+            "GET /v1 zip HTTP/1.1\r\n\r\n",
+            "nonsense\r\n\r\n",
+            "GET /v1/zip/1 HTTP/1.1\r\nno colon\r\n\r\n",
+            &long,
+            &many,
+        ] {
+            let answer =
+                String::from_utf8(until_ended(silent(address, request.as_bytes())).unwrap())
+                    .unwrap();
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-            assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"), "{request:.40}: {answer}");
+            assert!(
+                head.starts_with(
+                    "HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"
+                ),
+                "{request:.40}: {answer}"
+            );
             let problem: serde_json::Value = serde_json::from_str(body).unwrap();
-            assert_eq!((problem["code"].as_str(), problem["status"].as_u64()), (Some("invalid_parameter"), Some(400)), "{request:.40}");
+            assert_eq!(
+                (problem["code"].as_str(), problem["status"].as_u64()),
+                (Some("invalid_parameter"), Some(400)),
+                "{request:.40}"
+            );
         }
-        let mut stream = silent(address, get(PROFILE, &key).replace("Connection: close\r\n", "").as_bytes());
+        let mut stream = silent(
+            address,
+            get(PROFILE, &key)
+                .replace("Connection: close\r\n", "")
+                .as_bytes(),
+        );
         let mut first = [0; 12];
         stream.read_exact(&mut first).unwrap();
         assert_eq!(&first, b"HTTP/1.1 200");
         stream.write_all(b"nonsense\r\n\r\n").unwrap();
         let rest = String::from_utf8_lossy(&until_ended(stream).unwrap()).into_owned();
-        assert!(rest.contains("HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"), "{rest}");
+        assert!(
+            rest.contains("HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"),
+            "{rest}"
+        );
     })
     .await;
 }
@@ -126,20 +195,31 @@ async fn malformed_request_is_refused_with_a_problem() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn http_2_is_not_spoken() {
     attacked(Limits::default(), None, |address, _| {
-        let mut stream = silent(address, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+        let mut stream = silent(
+            address,
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+        );
         let _ = stream.flush();
         let answer = until_ended(stream).expect("the connection is ended");
-        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400 "), "{}", String::from_utf8_lossy(&answer));
+        assert!(
+            answer.is_empty() || answer.starts_with(b"HTTP/1.1 400 "),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
-    let limits = Limits { write_time: SOON, ..Limits::default() };
+    let limits = Limits {
+        write_time: SOON,
+        ..Limits::default()
+    };
     attacked(limits, None, |address, key| {
         let mut stream = silent(address, b"");
-        let request = format!("GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
+        let request =
+            format!("GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
         // More than systems hold for one connection, asked for at once.
         let asked = (64 << 20) / exchange(connect(address), &get("/v1/openapi.json", &key)).len();
         let _ = stream.write_all(request.repeat(asked).as_bytes());
@@ -160,33 +240,59 @@ async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
 
 /// A table of more bytes than systems hold for one connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_table_that_nobody_reads_is_cut_off_and_one_that_is_read_is_whole_however_long_it_takes() {
+async fn a_table_that_nobody_reads_is_cut_off_and_one_that_is_read_is_whole_however_long_it_takes()
+{
     let world = World::empty(|_| {}).await;
     world.publish(&bulk::many()).await;
-    let limits = Limits { write_time: SOON, request_time: SOON, ..Limits::default() };
+    let limits = Limits {
+        write_time: SOON,
+        request_time: SOON,
+        ..Limits::default()
+    };
     attacked_world(&world, limits, None, |address, key| {
-        while !exchange(connect(address), &get("/readyz", &key)).starts_with("HTTP/1.1 200 OK\r\n") {
+        while !exchange(connect(address), &get("/readyz", &key)).starts_with("HTTP/1.1 200 OK\r\n")
+        {
             std::thread::yield_now();
         }
         let path = "/v1/releases/current/datasets/business.entity?format=csv";
         let unread = silent(address, get(path, &key).as_bytes());
         let whole = exchange(connect(address), &get(path, &key));
-        assert!(whole.starts_with("HTTP/1.1 200 OK\r\n") && whole.contains("transfer-encoding: chunked\r\n"), "{whole:.600}");
-        assert!(whole.len() > 10_000_000 && whole.ends_with("\r\n0\r\n\r\n"), "{}", whole.len());
+        assert!(
+            whole.starts_with("HTTP/1.1 200 OK\r\n")
+                && whole.contains("transfer-encoding: chunked\r\n"),
+            "{whole:.600}"
+        );
+        assert!(
+            whole.len() > 10_000_000 && whole.ends_with("\r\n0\r\n\r\n"),
+            "{}",
+            whole.len()
+        );
         let began = Instant::now();
-        while !exchange(connect(address), &get("/metrics", &key)).contains("\npubdata_http_bytes_in_flight 0\n") {
-            assert!(began.elapsed() < PATIENCE, "what nobody reads stays in memory");
+        while !exchange(connect(address), &get("/metrics", &key))
+            .contains("\npubdata_http_bytes_in_flight 0\n")
+        {
+            assert!(
+                began.elapsed() < PATIENCE,
+                "what nobody reads stays in memory"
+            );
             std::thread::yield_now();
         }
         let left = until_ended(unread).expect("the connection is ended");
-        assert!(left.len() < whole.len() && !left.ends_with(b"\r\n0\r\n\r\n"), "{} bytes do not look whole", left.len());
+        assert!(
+            left.len() < whole.len() && !left.ends_with(b"\r\n0\r\n\r\n"),
+            "{} bytes do not look whole",
+            left.len()
+        );
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_connections_give_way_to_who_asks() {
-    let limits = Limits { connections: 4, ..Limits::default() };
+    let limits = Limits {
+        connections: 4,
+        ..Limits::default()
+    };
     attacked(limits, None, |address, key| {
         let ask = || exchange(connect(address), &get(PROFILE, &key));
         assert!(ask().starts_with("HTTP/1.1 200 OK\r\n"));
@@ -205,7 +311,11 @@ async fn silent_connections_give_way_to_who_asks() {
 /// Requests whose bodies never come took the places of all others, health among them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unfinished_bodies_keep_nobody_from_being_answered() {
-    let limits = Limits { simultaneous_requests: 2, requests_of_client: 5, ..Limits::default() };
+    let limits = Limits {
+        simultaneous_requests: 2,
+        requests_of_client: 5,
+        ..Limits::default()
+    };
     attacked(limits, None, |address, key| {
         let head = format!("Host: localhost\r\nContent-Type: application/json\r\nX-API-Key: {key}\r\nContent-Length: 100\r\nExpect: 100-continue");
         let unfinished: Vec<TcpStream> = (0..5)
@@ -232,19 +342,38 @@ async fn unfinished_bodies_keep_nobody_from_being_answered() {
 #[tokio::test]
 async fn with_few_descriptors_it_has_few_connections_and_still_answers() {
     let world = World::new().await;
-    let (address, key, home) = (free_address(), world.key.clone(), world.folder.path().to_owned());
+    let (address, key, home) = (
+        free_address(),
+        world.key.clone(),
+        world.folder.path().to_owned(),
+    );
     let asked = move || {
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -n 64; exec \"$0\" serve --home \"$1\" --bind \"$2\""]);
-        command.arg(env!("CARGO_BIN_EXE_pubdata")).arg(home).arg(address.to_string());
-        let _program = Program(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        command.args([
+            "-c",
+            "ulimit -n 64; exec \"$0\" serve --home \"$1\" --bind \"$2\"",
+        ]);
+        command
+            .arg(env!("CARGO_BIN_EXE_pubdata"))
+            .arg(home)
+            .arg(address.to_string());
+        let _program = Program(
+            command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
         let ready = |answer: String| answer.starts_with("HTTP/1.1 200 OK\r\n");
         while !ready(exchange(connect(address), &get("/readyz", &key))) {
             std::thread::yield_now();
         }
         let kept: Vec<TcpStream> = (0..200).map(|_| silent(address, b"")).collect();
         let answer = exchange(connect(address), &get(PROFILE, &key));
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"value\":19652,"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"value\":19652,"),
+            "{answer}"
+        );
         drop(kept);
     };
     tokio::task::spawn_blocking(asked).await.unwrap();

@@ -19,7 +19,12 @@ pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub fn listen(&self) -> DefaultGuard {
-        tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(self.clone()).finish())
+        tracing::subscriber::set_default(
+            tracing_subscriber::fmt()
+                .with_ansi(false)
+                .with_writer(self.clone())
+                .finish(),
+        )
     }
 
     pub fn take(&self) -> String {
@@ -52,13 +57,30 @@ async fn long_paths_and_methods_are_cut_in_log_and_answer() {
     let log = Log::default();
     let _listening = log.listen();
     let long = "x".repeat(40_000);
-    for (method, path) in [("GET", format!("/{long}")), (long.as_str(), "/v1/coverage".to_owned()), (&long, format!("/{}", "y".repeat(3_000)))] {
+    for (method, path) in [
+        ("GET", format!("/{long}")),
+        (long.as_str(), "/v1/coverage".to_owned()),
+        (&long, format!("/{}", "y".repeat(3_000))),
+    ] {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let request = Request::builder().method(method).uri(path).header("x-api-key", &world.key).body(Body::empty()).unwrap();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("x-api-key", &world.key)
+            .body(Body::empty())
+            .unwrap();
         let answer = crate::serve::read(world.router.clone().oneshot(request).await.unwrap()).await;
-        assert!(answer.status.is_client_error() && answer.bytes.len() < 5_000, "{} bytes", answer.bytes.len());
+        assert!(
+            answer.status.is_client_error() && answer.bytes.len() < 5_000,
+            "{} bytes",
+            answer.bytes.len()
+        );
         let told = log.take();
-        assert!(told.len() < 1_000 && told.contains("pubdata::access"), "{} bytes: {told:.300}", told.len());
+        assert!(
+            told.len() < 1_000 && told.contains("pubdata::access"),
+            "{} bytes: {told:.300}",
+            told.len()
+        );
     }
 }
 
@@ -70,24 +92,43 @@ async fn keys_that_are_gone_or_damaged_are_told_of_once() {
     assert_eq!(world.get(PROFILE).await.status, 200);
     let log = Log::default();
     let _listening = log.listen();
-    let errors = |log: &Log| log.take().lines().filter(|line| line.contains("ERROR")).map(str::to_owned).collect::<Vec<_>>();
+    let errors = |log: &Log| {
+        log.take()
+            .lines()
+            .filter(|line| line.contains("ERROR"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
 
     // A quarter of a second later each time, when the file is looked at again.
     world.set_clock("2026-01-15T12:00:00.25Z");
     std::fs::write(&path, "no keys").unwrap();
     for _ in 0..3 {
-        assert_eq!(world.get(PROFILE).await.status, 200, "the known keys stay valid");
+        assert_eq!(
+            world.get(PROFILE).await.status,
+            200,
+            "the known keys stay valid"
+        );
     }
     let said = errors(&log);
-    assert!(said.len() == 1 && said[0].contains("keys.json is not a keys file"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("keys.json is not a keys file"),
+        "{said:?}"
+    );
 
     world.set_clock("2026-01-15T12:00:00.5Z");
     std::fs::remove_file(&path).unwrap();
     for _ in 0..3 {
-        assert_eq!(world.get(PROFILE).await.problem(), (401, "invalid_api_key".to_owned()));
+        assert_eq!(
+            world.get(PROFILE).await.problem(),
+            (401, "invalid_api_key".to_owned())
+        );
     }
     let said = errors(&log);
-    assert!(said.len() == 1 && said[0].contains("keys.json is gone: every API key is refused"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("keys.json is gone: every API key is refused"),
+        "{said:?}"
+    );
 
     std::fs::write(&path, text).unwrap();
     assert_eq!(world.get(PROFILE).await.status, 200);

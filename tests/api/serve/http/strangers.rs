@@ -8,21 +8,44 @@ use pubdata_serve::openapi_document;
 use crate::serve::World;
 use crate::serve::home::publish_changed;
 
-/// Words of the names of folders that these answers are about; the home's own folder has the first two.
-const FOLDERS: [&str; 6] = ["ünd", "(old) home", "sëcret", "földer of", "ëlsewhere", "/srv"];
+/// Words of the names of folders that these answers are about; the home's own folder has the first
+/// two.
+const FOLDERS: [&str; 6] = [
+    "ünd",
+    "(old) home",
+    "sëcret",
+    "földer of",
+    "ëlsewhere",
+    "/srv",
+];
 
 async fn ask(world: &World, method: &str, path: &str) -> String {
-    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json");
     let answer = world.send(request.body(Body::from("{}")).unwrap()).await;
-    let headers: Vec<&str> = answer.headers.values().filter_map(|value| value.to_str().ok()).collect();
-    format!("{} {}\n{}", answer.status, headers.join("\n"), String::from_utf8_lossy(&answer.bytes))
+    let headers: Vec<&str> = answer
+        .headers
+        .values()
+        .filter_map(|value| value.to_str().ok())
+        .collect();
+    format!(
+        "{} {}\n{}",
+        answer.status,
+        headers.join("\n"),
+        String::from_utf8_lossy(&answer.bytes)
+    )
 }
 
 #[tokio::test]
 async fn no_answer_without_a_key_names_a_folder_of_the_server() {
     let world = World::new().await;
     let home = world.home.root().display().to_string();
-    assert!(FOLDERS[..2].iter().all(|word| home.contains(word)), "{home}");
+    assert!(
+        FOLDERS[..2].iter().all(|word| home.contains(word)),
+        "{home}"
+    );
     publish_changed(&world.home, &world.release_id, |manifest| {
         let reason =
             format!("every finding is in {home}/sëcret/issues.jsonl; cannot read /srv/földer of files/a.csv: gone; file:///srv/ëlsewhere/b.csv is empty");
@@ -38,21 +61,54 @@ async fn no_answer_without_a_key_names_a_folder_of_the_server() {
     .await;
     world.service.refresh().await.unwrap();
     let coverage = ask(&world, "GET", "/v1/coverage").await;
-    for told in ["every finding is in issues.jsonl; cannot read a.csv: gone; b.csv is empty", "cannot open c.csv: no room", "see (d.csv)"] {
+    for told in [
+        "every finding is in issues.jsonl; cannot read a.csv: gone; b.csv is empty",
+        "cannot open c.csv: no room",
+        "see (d.csv)",
+    ] {
         assert!(coverage.contains(told), "`{told}` is told");
     }
     let api = openapi_document(&world.contracts, None);
-    let mut asked: Vec<(String, String)> = ["/v1/openapi.json", "/docs", "/", "/healthz", "/readyz", "/metrics", "/v1/stream", "/nothing", "/problems/x"]
-        .map(|path| ("GET".to_owned(), path.to_owned()))
-        .into();
-    asked.extend(["/v1/datasets/geo.county", "/v1/releases/current", "/v1/releases/current/changes"].map(|path| ("GET".to_owned(), path.to_owned())));
+    let mut asked: Vec<(String, String)> = [
+        "/v1/openapi.json",
+        "/docs",
+        "/",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/v1/stream",
+        "/nothing",
+        "/problems/x",
+    ]
+    .map(|path| ("GET".to_owned(), path.to_owned()))
+    .into();
+    asked.extend(
+        [
+            "/v1/datasets/geo.county",
+            "/v1/releases/current",
+            "/v1/releases/current/changes",
+        ]
+        .map(|path| ("GET".to_owned(), path.to_owned())),
+    );
     for (path, methods) in api["paths"].as_object().unwrap() {
-        asked.extend(methods.as_object().unwrap().keys().map(|method| (method.to_uppercase(), path.replace(['{', '}'], ""))));
+        asked.extend(
+            methods
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(|method| (method.to_uppercase(), path.replace(['{', '}'], ""))),
+        );
     }
     for (method, path) in asked {
         let answer = ask(&world, &method, &path).await;
-        let told: Vec<&&str> = FOLDERS.iter().filter(|word| answer.contains(**word)).collect();
-        assert!(told.is_empty() && !answer.contains(&home), "{method} {path} tells {told:?}: {answer:.2000}");
+        let told: Vec<&&str> = FOLDERS
+            .iter()
+            .filter(|word| answer.contains(**word))
+            .collect();
+        assert!(
+            told.is_empty() && !answer.contains(&home),
+            "{method} {path} tells {told:?}: {answer:.2000}"
+        );
     }
 }
 
@@ -61,10 +117,22 @@ async fn what_fails_on_the_server_is_told_without_its_folders() {
     let world = World::new().await;
     std::fs::write(world.home.keys_file(), "not a keys file").unwrap();
     std::fs::remove_dir_all(world.home.root().join("releases")).unwrap();
-    for path in ["/v1/coverage", "/v1/coverage?release=r00000000000000000000", "/v1/geo-demographics/locations/90210", "/v1/admin/keys", "/readyz"] {
+    for path in [
+        "/v1/coverage",
+        "/v1/coverage?release=r00000000000000000000",
+        "/v1/geo-demographics/locations/90210",
+        "/v1/admin/keys",
+        "/readyz",
+    ] {
         let answer = ask(&world, "GET", path).await;
-        assert!(!answer.contains("ünd") && !answer.contains("keys.json"), "{path}: {answer}");
+        assert!(
+            !answer.contains("ünd") && !answer.contains("keys.json"),
+            "{path}: {answer}"
+        );
         let known = world.get(path).await;
-        assert!(!String::from_utf8_lossy(&known.bytes).contains("keys.json"), "{path} with a key");
+        assert!(
+            !String::from_utf8_lossy(&known.bytes).contains("keys.json"),
+            "{path} with a key"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What a request costs: a token of its client's bucket, whatever its method, path and head are; and what of those that cost none is logged.
+//! What a request costs: a token of its client's bucket, whatever its method, path and head are;
+//! and what of those that cost none is logged.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -17,12 +18,29 @@ async fn proxied() -> World {
     World::with(|settings| settings.is_behind_proxy = true).await
 }
 
-async fn ask(world: &World, method: &Method, path: &str, address: &str, header: Option<(&str, &str)>) -> Answer {
+async fn ask(
+    world: &World,
+    method: &Method,
+    path: &str,
+    address: &str,
+    header: Option<(&str, &str)>,
+) -> Answer {
     let mut request = Request::builder().method(method.clone()).uri(path);
-    for (name, value) in header.into_iter().chain(Some(("x-forwarded-for", address)).filter(|_| !address.is_empty())) {
+    for (name, value) in header
+        .into_iter()
+        .chain(Some(("x-forwarded-for", address)).filter(|_| !address.is_empty()))
+    {
         request = request.header(name, value);
     }
-    read(world.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await
+    read(
+        world
+            .router
+            .clone()
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap(),
+    )
+    .await
 }
 
 #[tokio::test]
@@ -60,7 +78,12 @@ async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
         let address = format!("198.51.100.{number}");
         for turn in 0..BURST + 2 {
             let answer = ask(&world, &method, path, &address, header).await;
-            assert_eq!(answer.status == 429, turn >= BURST, "{method} {path:.40}, {turn}: {}", answer.status);
+            assert_eq!(
+                answer.status == 429,
+                turn >= BURST,
+                "{method} {path:.40}, {turn}: {}",
+                answer.status
+            );
             assert!(answer.status != 429 || !answer.header("retry-after").is_empty());
         }
     }
@@ -70,10 +93,20 @@ async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
 #[tokio::test]
 async fn health_numbers_and_what_all_pages_need_cost_nothing() {
     let world = World::new().await;
-    for path in ["/healthz", "/readyz", "/metrics", "/assets/pages.css", "/assets/pages.js"] {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/assets/pages.css",
+        "/assets/pages.js",
+    ] {
         for method in [Method::GET, Method::HEAD] {
             for _ in 0..2 * BURST {
-                assert_eq!(ask(&world, &method, path, "", None).await.status, 200, "{method} {path}");
+                assert_eq!(
+                    ask(&world, &method, path, "", None).await.status,
+                    200,
+                    "{method} {path}"
+                );
             }
         }
     }
@@ -84,19 +117,42 @@ async fn health_numbers_and_what_all_pages_need_cost_nothing() {
 async fn documentation_has_a_bucket_of_its_own() {
     let world = proxied().await;
     let (reader, get) = ("198.51.100.1", Method::GET);
-    for path in ["/docs", "/docs/getZip", "/problems/busy"].into_iter().cycle().take(BURST) {
-        assert_ne!(ask(&world, &get, path, reader, None).await.status, 429, "{path}");
+    for path in ["/docs", "/docs/getZip", "/problems/busy"]
+        .into_iter()
+        .cycle()
+        .take(BURST)
+    {
+        assert_ne!(
+            ask(&world, &get, path, reader, None).await.status,
+            429,
+            "{path}"
+        );
     }
-    assert_eq!(ask(&world, &get, "/docs/nothing", reader, None).await.status, 429);
+    assert_eq!(
+        ask(&world, &get, "/docs/nothing", reader, None)
+            .await
+            .status,
+        429
+    );
     for turn in 0..=BURST {
-        assert_eq!(ask(&world, &get, "/v1/coverage", reader, None).await.status == 429, turn == BURST, "{turn}");
+        assert_eq!(
+            ask(&world, &get, "/v1/coverage", reader, None).await.status == 429,
+            turn == BURST,
+            "{turn}"
+        );
     }
     let posted = ask(&world, &Method::POST, "/docs", "198.51.100.2", None).await;
     assert_eq!(posted.status, 405);
     for _ in 1..BURST {
         ask(&world, &Method::POST, "/docs", "198.51.100.2", None).await;
     }
-    assert_eq!(ask(&world, &get, "/v1/coverage", "198.51.100.2", None).await.status, 429, "only reading is apart");
+    assert_eq!(
+        ask(&world, &get, "/v1/coverage", "198.51.100.2", None)
+            .await
+            .status,
+        429,
+        "only reading is apart"
+    );
 }
 
 #[tokio::test]
@@ -105,14 +161,24 @@ async fn requests_that_cost_no_token_are_counted_and_few_of_them_have_a_line_in_
     let log = Log::default();
     let _listening = log.listen();
     let mut lines = Vec::new();
-    for (number, (method, path)) in [(Method::PUT, "/v1/zip/90210"), (Method::GET, "/healthz"), (Method::TRACE, "/zip/%ff")].into_iter().enumerate() {
+    for (number, (method, path)) in [
+        (Method::PUT, "/v1/zip/90210"),
+        (Method::GET, "/healthz"),
+        (Method::TRACE, "/zip/%ff"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let address = format!("198.51.100.{number}");
         for _ in 0..500 {
             ask(&world, &method, path, &address, None).await;
         }
         let told = log.take();
         let client = format!("client=\"address {address}\"");
-        assert!(told.lines().all(|line| line.contains(&client)), "{told:.2000}");
+        assert!(
+            told.lines().all(|line| line.contains(&client)),
+            "{told:.2000}"
+        );
         lines.push(told.lines().count());
     }
     assert_eq!(lines, [BURST + 20, 20, BURST + 20]);
@@ -120,7 +186,11 @@ async fn requests_that_cost_no_token_are_counted_and_few_of_them_have_a_line_in_
     ask(&world, &Method::GET, "/healthz", "198.51.100.7", None).await;
     let told = log.take();
     assert_eq!(told.lines().count(), 4, "{told}");
-    for (address, count) in [("198.51.100.0", 420), ("198.51.100.1", 480), ("198.51.100.2", 420)] {
+    for (address, count) in [
+        ("198.51.100.0", 420),
+        ("198.51.100.1", 480),
+        ("198.51.100.2", 420),
+    ] {
         assert!(told.contains(&format!("{count} requests of address {address} that took no token within a minute have no line here")), "{told}");
     }
 }
@@ -129,12 +199,19 @@ async fn requests_that_cost_no_token_are_counted_and_few_of_them_have_a_line_in_
 #[tokio::test]
 async fn a_refused_request_of_the_api_says_when_to_come_again_whatever_its_method_is() {
     let world = proxied().await;
-    for (number, method) in [Method::GET, Method::PUT, Method::OPTIONS].into_iter().enumerate() {
+    for (number, method) in [Method::GET, Method::PUT, Method::OPTIONS]
+        .into_iter()
+        .enumerate()
+    {
         let (address, path) = (format!("198.51.100.{number}"), "/v1/coverage");
         for _ in 0..BURST {
             ask(&world, &method, path, &address, None).await;
         }
         let refused = ask(&world, &method, path, &address, None).await;
-        assert_eq!((refused.problem(), refused.header("x-ratelimit-remaining")), ((429, "rate_limited".to_owned()), "0"), "{method}");
+        assert_eq!(
+            (refused.problem(), refused.header("x-ratelimit-remaining")),
+            ((429, "rate_limited".to_owned()), "0"),
+            "{method}"
+        );
     }
 }

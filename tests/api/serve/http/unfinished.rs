@@ -1,4 +1,5 @@
-//! Requests whose bodies never come, and answers that nobody takes: whoever sends them and whatever reads them, they keep nobody from being answered.
+//! Requests whose bodies never come, and answers that nobody takes: whoever sends them and whatever
+//! reads them, they keep nobody from being answered.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -23,9 +24,15 @@ const CLIENTS: usize = 12;
 
 /// A request of which all is there but the body, when the server has asked for it.
 fn begun(address: SocketAddr, head: &str) -> TcpStream {
-    let mut stream = silent(address, format!("{head}\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n").as_bytes());
+    let mut stream = silent(
+        address,
+        format!("{head}\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+            .as_bytes(),
+    );
     let mut word = [0; 25];
-    stream.read_exact(&mut word).unwrap_or_else(|error| panic!("the server does not wait for the body of {head}: {error}"));
+    stream
+        .read_exact(&mut word)
+        .unwrap_or_else(|error| panic!("the server does not wait for the body of {head}: {error}"));
     assert_eq!(&word, b"HTTP/1.1 100 Continue\r\n\r\n", "{head}");
     stream
 }
@@ -39,7 +46,10 @@ fn until_ready(address: SocketAddr, key: &str) {
 fn assert_answered(address: SocketAddr, key: &str, paths: &[&str]) {
     for path in paths.iter().cycle().take(3 * paths.len()) {
         let answer = exchange(connect(address), &get(path, key));
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{path}: {answer:?}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200 OK\r\n"),
+            "{path}: {answer:?}"
+        );
     }
 }
 
@@ -47,16 +57,30 @@ fn assert_answered(address: SocketAddr, key: &str, paths: &[&str]) {
 async fn keeps_nobody_out(heads: Vec<String>) {
     assert!(heads.len() > CONNECTIONS);
     let world = World::new().await;
-    let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
-    let settings = ServeSettings { limits, is_behind_proxy: true, ..settings(&world) };
-    let (address, metrics, key) = (settings.bind, settings.metrics_bind.unwrap(), world.key.clone());
+    let limits = Limits {
+        connections: CONNECTIONS,
+        ..Limits::default()
+    };
+    let settings = ServeSettings {
+        limits,
+        is_behind_proxy: true,
+        ..settings(&world)
+    };
+    let (address, metrics, key) = (
+        settings.bind,
+        settings.metrics_bind.unwrap(),
+        world.key.clone(),
+    );
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
     let attack = move || {
         until_ready(address, &key);
         let kept: Vec<TcpStream> = heads.iter().map(|head| begun(address, head)).collect();
         assert_answered(address, &key, &["/healthz", "/readyz", PROFILE]);
         let numbers = exchange(connect(metrics), &get("/metrics", &key));
-        let open = numbers.lines().find_map(|line| line.strip_prefix("pubdata_http_connections ")).unwrap();
+        let open = numbers
+            .lines()
+            .find_map(|line| line.strip_prefix("pubdata_http_connections "))
+            .unwrap();
         assert!(open.parse::<usize>().unwrap() <= CONNECTIONS, "{open}");
         drop(kept);
     };
@@ -67,24 +91,53 @@ async fn keeps_nobody_out(heads: Vec<String>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forms_without_an_end_keep_nobody_from_being_answered() {
     let cookie = format!("pubdata_form={}", "0".repeat(32));
-    let head = |number: usize| format!("POST /keys HTTP/1.1\r\nCookie: {cookie}\r\nX-Forwarded-For: 198.51.100.{}", number / OF_CLIENT);
+    let head = |number: usize| {
+        format!(
+            "POST /keys HTTP/1.1\r\nCookie: {cookie}\r\nX-Forwarded-For: 198.51.100.{}",
+            number / OF_CLIENT
+        )
+    };
     keeps_nobody_out((0..CLIENTS * OF_CLIENT).map(head).collect()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_without_an_end_that_are_sent_with_keys_keep_nobody_from_being_answered() {
     let world = World::new().await;
-    let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
+    let limits = Limits {
+        connections: CONNECTIONS,
+        ..Limits::default()
+    };
     let api = pubdata_serve::openapi_document(&world.contracts, None);
-    let posts: Vec<String> =
-        api["paths"].as_object().unwrap().iter().filter(|(_, methods)| methods["post"]["requestBody"].is_object()).map(|(path, _)| path.clone()).collect();
+    let posts: Vec<String> = api["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, methods)| methods["post"]["requestBody"].is_object())
+        .map(|(path, _)| path.clone())
+        .collect();
     assert!(posts.len() >= 5, "{posts:?}");
-    let keys: Vec<String> = (0..CLIENTS * posts.len()).map(|_| world.create_key(&Scope::ALL, "unlimited").key).collect();
+    let keys: Vec<String> = (0..CLIENTS * posts.len())
+        .map(|_| world.create_key(&Scope::ALL, "unlimited").key)
+        .collect();
     attacked_world(&world, limits, None, move |address, key| {
         until_ready(address, &key);
-        let begun_with = |key: &String, path: &str| begun(address, &format!("POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nX-API-Key: {key}"));
+        let begun_with = |key: &String, path: &str| {
+            begun(
+                address,
+                &format!(
+                    "POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nX-API-Key: {key}"
+                ),
+            )
+        };
         for (path, keys) in posts.iter().zip(keys.chunks(CLIENTS)) {
-            let kept: Vec<TcpStream> = keys.iter().flat_map(|key| (0..OF_CLIENT).map(|_| begun_with(key, path)).collect::<Vec<_>>()).collect();
+            let kept: Vec<TcpStream> = keys
+                .iter()
+                .flat_map(|key| {
+                    (0..OF_CLIENT)
+                        .map(|_| begun_with(key, path))
+                        .collect::<Vec<_>>()
+                })
+                .collect();
             assert!(kept.len() > CONNECTIONS);
             assert_answered(address, &key, &["/healthz", "/readyz", PROFILE]);
         }
@@ -97,8 +150,13 @@ async fn bodies_without_an_end_that_are_sent_with_keys_keep_nobody_from_being_an
 async fn tables_that_nobody_takes_keep_nobody_from_being_answered() {
     let world = World::empty(|_| {}).await;
     world.publish(&bulk::many()).await;
-    let keys: Vec<String> = (0..CONNECTIONS).map(|_| world.create_key(&Scope::ALL, "unlimited").key).collect();
-    let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
+    let keys: Vec<String> = (0..CONNECTIONS)
+        .map(|_| world.create_key(&Scope::ALL, "unlimited").key)
+        .collect();
+    let limits = Limits {
+        connections: CONNECTIONS,
+        ..Limits::default()
+    };
     attacked_world(&world, limits, None, move |address, key| {
         until_ready(address, &key);
         let path = "/v1/releases/current/datasets/business.entity?format=csv";
@@ -118,19 +176,63 @@ async fn tables_that_nobody_takes_keep_nobody_from_being_answered() {
 #[tokio::test]
 async fn only_forms_and_bodies_of_the_api_are_waited_for() {
     let world = World::new().await;
-    let endless = || Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+    let endless =
+        || Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
     let cookie = format!("pubdata_form={}; pubdata_key={}", "0".repeat(32), world.key);
     let began = Instant::now();
-    let paths = ["/", "/search", "/zip/90210", "/docs", "/status", "/assets/pages.css", "/healthz", "/metrics", "/nowhere", "/problems/x", "/v1/openapi.json"];
-    for path in paths.into_iter().chain(["/v1/log/key", "/v1/stream", PROFILE, "/v1/coverage", "/v1/nowhere"]) {
+    let paths = [
+        "/",
+        "/search",
+        "/zip/90210",
+        "/docs",
+        "/status",
+        "/assets/pages.css",
+        "/healthz",
+        "/metrics",
+        "/nowhere",
+        "/problems/x",
+        "/v1/openapi.json",
+    ];
+    for path in paths.into_iter().chain([
+        "/v1/log/key",
+        "/v1/stream",
+        PROFILE,
+        "/v1/coverage",
+        "/v1/nowhere",
+    ]) {
         for method in [Method::POST, Method::PUT, Method::GET] {
-            let request = Request::builder().method(method.clone()).uri(path).header("cookie", &cookie).header("content-length", "100");
-            let answer = world.router.clone().oneshot(request.body(endless()).unwrap()).await.unwrap();
-            assert!(method == Method::GET || answer.status().is_client_error(), "{method} {path}: {}", answer.status());
+            let request = Request::builder()
+                .method(method.clone())
+                .uri(path)
+                .header("cookie", &cookie)
+                .header("content-length", "100");
+            let answer = world
+                .router
+                .clone()
+                .oneshot(request.body(endless()).unwrap())
+                .await
+                .unwrap();
+            assert!(
+                method == Method::GET || answer.status().is_client_error(),
+                "{method} {path}: {}",
+                answer.status()
+            );
         }
     }
     // Nor is a form whose sender was shown none of our pages.
-    let stranger = Request::post("/keys").header("content-length", "100").body(endless()).unwrap();
-    assert_eq!(world.router.clone().oneshot(stranger).await.unwrap().status(), 403);
+    let stranger = Request::post("/keys")
+        .header("content-length", "100")
+        .body(endless())
+        .unwrap();
+    assert_eq!(
+        world
+            .router
+            .clone()
+            .oneshot(stranger)
+            .await
+            .unwrap()
+            .status(),
+        403
+    );
     assert!(began.elapsed() < PATIENCE / 2);
 }

@@ -44,14 +44,75 @@ pub fn texas() -> Vec<Value> {
         cells
     };
     vec![
-        license(TDLR, "ba-1094", "SMITH, JOHN A", &numbered("1094", derived(with_profession("barber", person("SMITH", "JOHN", Some("A")))))),
-        license(TDLR, "ba-2000", "SMITH, MARY", &numbered("2000", derived(with_profession("barber", person("SMITH", "MARY", None))))),
-        license(TDLR, "ba-2001", "JOHN, SMITH", &numbered("2001", derived(with_profession("barber", person("JOHN", "SMITH", None))))),
-        license(TDLR, "ba-2002", "O'BRIEN-LOPEZ, ANA", &numbered("2002", with_profession("barber", person("O'BRIEN-LOPEZ", "ANA", None)))),
-        license(TDLR, "el-1094", "BRIGHT SPARKS ELECTRIC LLC", &numbered("1094", json!({"city": "AUSTIN", "zip": "78701", "expiration_date": "2020-01-01"}))),
-        license(TDLR, "el-3000", "LONE STAR WIRING INC", &numbered("3000", json!({"status": "expired", "dba": "SPARKY'S", "phone": "5125550100"}))),
-        license(TDLR, "el-3001", "TWICE LICENSED LLC", &numbered("3001", json!({}))),
-        license(TDLR, "el-3002", "TWICE LICENSED LLC", &numbered("3002", json!({}))),
+        license(
+            TDLR,
+            "ba-1094",
+            "SMITH, JOHN A",
+            &numbered(
+                "1094",
+                derived(with_profession(
+                    "barber",
+                    person("SMITH", "JOHN", Some("A")),
+                )),
+            ),
+        ),
+        license(
+            TDLR,
+            "ba-2000",
+            "SMITH, MARY",
+            &numbered(
+                "2000",
+                derived(with_profession("barber", person("SMITH", "MARY", None))),
+            ),
+        ),
+        license(
+            TDLR,
+            "ba-2001",
+            "JOHN, SMITH",
+            &numbered(
+                "2001",
+                derived(with_profession("barber", person("JOHN", "SMITH", None))),
+            ),
+        ),
+        license(
+            TDLR,
+            "ba-2002",
+            "O'BRIEN-LOPEZ, ANA",
+            &numbered(
+                "2002",
+                with_profession("barber", person("O'BRIEN-LOPEZ", "ANA", None)),
+            ),
+        ),
+        license(
+            TDLR,
+            "el-1094",
+            "BRIGHT SPARKS ELECTRIC LLC",
+            &numbered(
+                "1094",
+                json!({"city": "AUSTIN", "zip": "78701", "expiration_date": "2020-01-01"}),
+            ),
+        ),
+        license(
+            TDLR,
+            "el-3000",
+            "LONE STAR WIRING INC",
+            &numbered(
+                "3000",
+                json!({"status": "expired", "dba": "SPARKY'S", "phone": "5125550100"}),
+            ),
+        ),
+        license(
+            TDLR,
+            "el-3001",
+            "TWICE LICENSED LLC",
+            &numbered("3001", json!({})),
+        ),
+        license(
+            TDLR,
+            "el-3002",
+            "TWICE LICENSED LLC",
+            &numbered("3002", json!({})),
+        ),
     ]
 }
 
@@ -81,7 +142,12 @@ pub fn washington() -> Vec<Value> {
 /// A landscape architect's number as the state writes it, with the letters of the kind before it.
 pub fn connecticut() -> Vec<Value> {
     let cells = json!({"number": "LIS0002249", "number_raw": "LIS.0002249", "number_normalized": "2249", "profession": "other"});
-    vec![license(ELICENSE, "lis-2249", "FICTFORD GARDENS LLC", &cells)]
+    vec![license(
+        ELICENSE,
+        "lis-2249",
+        "FICTFORD GARDENS LLC",
+        &cells,
+    )]
 }
 
 /// Numbers that two providers state, the second for two taxonomies.
@@ -94,9 +160,27 @@ pub fn stated_in_connecticut() -> Vec<Value> {
         license(NPPES, id, holder, &numbered(number, cells))
     };
     vec![
-        stated("1000000004-207q00000x-2249", "2249", "SAMPLE, SUE", "1000000004", "207Q00000X"),
-        stated("1000000012-207q00000x-7100", "007100", "DOEFORD, DAN", "1000000012", "207Q00000X"),
-        stated("1000000012-208d00000x-7100", "007100", "DOEFORD, DAN", "1000000012", "208D00000X"),
+        stated(
+            "1000000004-207q00000x-2249",
+            "2249",
+            "SAMPLE, SUE",
+            "1000000004",
+            "207Q00000X",
+        ),
+        stated(
+            "1000000012-207q00000x-7100",
+            "007100",
+            "DOEFORD, DAN",
+            "1000000012",
+            "207Q00000X",
+        ),
+        stated(
+            "1000000012-208d00000x-7100",
+            "007100",
+            "DOEFORD, DAN",
+            "1000000012",
+            "208D00000X",
+        ),
     ]
 }
 

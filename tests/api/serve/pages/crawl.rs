@@ -14,19 +14,36 @@ fn kind(path: &str) -> String {
     let path = path.split('?').next().unwrap();
     let mut parts = path.split('/').skip(1);
     let (first, second) = (parts.next().unwrap_or_default(), parts.next());
-    let dataset = second.filter(|_| first == "records").and_then(|id| id.split("%3A").next().unwrap_or(id).split(':').next());
-    format!("{first}/{}", dataset.unwrap_or(if second.is_some() { "*" } else { "" }))
+    let dataset = second
+        .filter(|_| first == "records")
+        .and_then(|id| id.split("%3A").next().unwrap_or(id).split(':').next());
+    format!(
+        "{first}/{}",
+        dataset.unwrap_or(if second.is_some() { "*" } else { "" })
+    )
 }
 
 /// Pages whose texts are for people: those of records, datasets and the documentation name columns.
-const WITHOUT_CODES: [&str; 12] = ["business", "company", "compare", "county", "license", "permit", "permits", "property", "search", "state", "tax", "zip"];
+const WITHOUT_CODES: [&str; 12] = [
+    "business", "company", "compare", "county", "license", "permit", "permits", "property",
+    "search", "state", "tax", "zip",
+];
 
 /// The text of a page outside of code, drawings and notices.
 fn prose(page: &str) -> String {
     let mut text = page.replace("<wbr>", "");
-    for (begin, end) in [("<script", "</script>"), ("<code", "</code>"), ("<pre", "</pre>"), ("<svg", "</svg>"), ("<li id=\"notice", "</li>"), ("<", ">")] {
+    for (begin, end) in [
+        ("<script", "</script>"),
+        ("<code", "</code>"),
+        ("<pre", "</pre>"),
+        ("<svg", "</svg>"),
+        ("<li id=\"notice", "</li>"),
+        ("<", ">"),
+    ] {
         while let Some(from) = text.find(begin) {
-            let to = text[from..].find(end).map_or(text.len(), |to| from + to + end.len());
+            let to = text[from..]
+                .find(end)
+                .map_or(text.len(), |to| from + to + end.len());
             text.replace_range(from..to, " ");
         }
     }
@@ -35,8 +52,17 @@ fn prose(page: &str) -> String {
 
 /// Names such as `not_reported` in the prose of a page.
 fn codes(prose: &str) -> Vec<&str> {
-    let is_code = |word: &&str| word.contains('_') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-    prose.split_whitespace().map(|word| word.trim_matches([',', ';', '(', ')', '.'])).filter(is_code).collect()
+    let is_code = |word: &&str| {
+        word.contains('_')
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    prose
+        .split_whitespace()
+        .map(|word| word.trim_matches([',', ';', '(', ')', '.']))
+        .filter(is_code)
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,8 +91,15 @@ async fn every_link_of_every_page_leads_somewhere() {
         "/state/CA",
         "/county/06037",
     ];
-    let mut waiting: VecDeque<(String, String)> = seeds.iter().map(|path| ((*path).to_owned(), "the test".to_owned())).collect();
-    let (mut seen, mut kinds, mut wrong) = (BTreeSet::new(), BTreeMap::<String, usize>::new(), Vec::new());
+    let mut waiting: VecDeque<(String, String)> = seeds
+        .iter()
+        .map(|path| ((*path).to_owned(), "the test".to_owned()))
+        .collect();
+    let (mut seen, mut kinds, mut wrong) = (
+        BTreeSet::new(),
+        BTreeMap::<String, usize>::new(),
+        Vec::new(),
+    );
     while let Some((path, from)) = waiting.pop_front() {
         let kind = kind(&path);
         let count = kinds.entry(kind).or_default();
@@ -81,37 +114,81 @@ async fn every_link_of_every_page_leads_somewhere() {
             continue;
         }
         // The samples lack most places, and a page says so.
-        if answer.status == 404 && (path.starts_with("/zip/") || path.starts_with("/county/")) && text.contains("class=\"lead\"") {
+        if answer.status == 404
+            && (path.starts_with("/zip/") || path.starts_with("/county/"))
+            && text.contains("class=\"lead\"")
+        {
             continue;
         }
         if answer.status != 200 {
-            wrong.push(format!("{path} (from {from}): {} {}", answer.status, text.lines().find(|line| line.contains("class=\"lead\"")).unwrap_or(&text)));
+            wrong.push(format!(
+                "{path} (from {from}): {} {}",
+                answer.status,
+                text.lines()
+                    .find(|line| line.contains("class=\"lead\""))
+                    .unwrap_or(&text)
+            ));
             continue;
         }
         if path.starts_with("/v1/") || path.starts_with("/assets/") {
             continue;
         }
-        assert!(answer.header("content-security-policy").starts_with("default-src 'self'"), "{path}");
-        assert!(text.contains("<h1>") && text.contains("<title>") && text.contains("lang=\"en\"") && !text.contains(" style=\""), "{path}");
+        assert!(
+            answer
+                .header("content-security-policy")
+                .starts_with("default-src 'self'"),
+            "{path}"
+        );
+        assert!(
+            text.contains("<h1>")
+                && text.contains("<title>")
+                && text.contains("lang=\"en\"")
+                && !text.contains(" style=\""),
+            "{path}"
+        );
         if WITHOUT_CODES.contains(&path[1..].split(['/', '?']).next().unwrap()) {
             assert_eq!(codes(&prose(&text)), [""; 0], "{path}");
         }
         // Names are set as code, not between the marks that descriptions have around them.
         assert!(!prose(&text).contains('`'), "{path}: {}", prose(&text));
-        for source in attributes(&text, "src").into_iter().chain(attributes(&text, "srcset")) {
-            assert!(source.starts_with('/'), "{path} asks another host: {source}");
+        for source in attributes(&text, "src")
+            .into_iter()
+            .chain(attributes(&text, "srcset"))
+        {
+            assert!(
+                source.starts_with('/'),
+                "{path} asks another host: {source}"
+            );
         }
         // Relative ones too.
         let folder = &path[..path.rfind('/').unwrap_or_default()];
-        let links = attributes(&text, "href").into_iter().map(|link| if link.contains(['/', ':', '#']) { link } else { format!("{folder}/{link}") });
+        let links = attributes(&text, "href").into_iter().map(|link| {
+            if link.contains(['/', ':', '#']) {
+                link
+            } else {
+                format!("{folder}/{link}")
+            }
+        });
         let own = links.filter(|link| link.starts_with('/'));
         waiting.extend(own.map(|link| (link.split('#').next().unwrap().to_owned(), path.clone())));
     }
-    assert!(wrong.is_empty(), "{} of {} pages:\n{}", wrong.len(), seen.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} pages:\n{}",
+        wrong.len(),
+        seen.len(),
+        wrong.join("\n")
+    );
     // A page for every dataset, and a record of each that has any.
-    for kind in
-        ["datasets/*", "records/geo.zcta_metric", "records/sec.financial_value", "records/license.license", "records/permit.permit", "docs/*", "releases/*"]
-    {
+    for kind in [
+        "datasets/*",
+        "records/geo.zcta_metric",
+        "records/sec.financial_value",
+        "records/license.license",
+        "records/permit.permit",
+        "docs/*",
+        "releases/*",
+    ] {
         assert!(kinds.contains_key(kind), "{kind} is nowhere: {kinds:?}");
     }
 }
@@ -120,17 +197,40 @@ async fn every_link_of_every_page_leads_somewhere() {
 async fn pages_are_small_and_are_not_sent_twice() {
     let served = Served::new().await;
     let first = browse(&served.router, "/", "").await;
-    assert_eq!((first.status.as_u16(), first.header("cache-control")), (200, "private, no-cache"));
-    for path in ["/", "/zip/90210", "/company/320193", "/company/320193?period=quarterly", "/status", "/datasets/permit.permit", "/datasets/license.license"] {
+    assert_eq!(
+        (first.status.as_u16(), first.header("cache-control")),
+        (200, "private, no-cache")
+    );
+    for path in [
+        "/",
+        "/zip/90210",
+        "/company/320193",
+        "/company/320193?period=quarterly",
+        "/status",
+        "/datasets/permit.permit",
+        "/datasets/license.license",
+    ] {
         let page = browse(&served.router, path, "").await;
-        assert!(page.status == 200 && page.bytes.len() < MAX_PAGE, "{path}: {}", page.bytes.len());
+        assert!(
+            page.status == 200 && page.bytes.len() < MAX_PAGE,
+            "{path}: {}",
+            page.bytes.len()
+        );
     }
     let world = World::new().await;
-    let page = browse(&world.router, "/zip/90210", "pubdata_form=0123456789abcdef0123456789abcdef").await;
+    let page = browse(
+        &world.router,
+        "/zip/90210",
+        "pubdata_form=0123456789abcdef0123456789abcdef",
+    )
+    .await;
     assert!(text(&page).contains("19,652"), "{}", text(&page));
-    let request =
-        axum::http::Request::get("/zip/90210").header("cookie", "pubdata_form=0123456789abcdef0123456789abcdef").header("if-none-match", page.header("etag"));
-    let again = world.send(request.body(axum::body::Body::empty()).unwrap()).await;
+    let request = axum::http::Request::get("/zip/90210")
+        .header("cookie", "pubdata_form=0123456789abcdef0123456789abcdef")
+        .header("if-none-match", page.header("etag"));
+    let again = world
+        .send(request.body(axum::body::Body::empty()).unwrap())
+        .await;
     assert_eq!((again.status.as_u16(), again.bytes.len()), (304, 0));
 }
 
@@ -138,37 +238,90 @@ async fn pages_are_small_and_are_not_sent_twice() {
 async fn a_browser_at_an_address_without_a_page_is_told_so_and_a_program_gets_a_problem() {
     let world = World::new().await;
     let page = browse(&world.router, "/nothing", "").await;
-    assert_eq!((page.status.as_u16(), page.header("content-type")), (404, "text/html; charset=utf-8"));
-    assert!(text(&page).contains("<h1>Page not found</h1>") && text(&page).contains("There is no page at this address"), "{}", text(&page));
-    assert_eq!(text(&page).matches("Search above").count(), 1, "{}", text(&page));
+    assert_eq!(
+        (page.status.as_u16(), page.header("content-type")),
+        (404, "text/html; charset=utf-8")
+    );
+    assert!(
+        text(&page).contains("<h1>Page not found</h1>")
+            && text(&page).contains("There is no page at this address"),
+        "{}",
+        text(&page)
+    );
+    assert_eq!(
+        text(&page).matches("Search above").count(),
+        1,
+        "{}",
+        text(&page)
+    );
     let wrong = browse(&world.router, "/datasets/geo.zcta_metric?list=x", "").await;
-    assert!(wrong.status == 400 && !text(&wrong).contains("<code>errors</code>"), "{}", text(&wrong));
-    assert_eq!(world.get("/nothing").await.problem(), (404, "route_not_found".to_owned()));
+    assert!(
+        wrong.status == 400 && !text(&wrong).contains("<code>errors</code>"),
+        "{}",
+        text(&wrong)
+    );
+    assert_eq!(
+        world.get("/nothing").await.problem(),
+        (404, "route_not_found".to_owned())
+    );
     let api = browse(&world.router, "/v1/nothing", "").await;
-    assert_eq!((api.status.as_u16(), api.header("content-type")), (404, "application/problem+json"));
+    assert_eq!(
+        (api.status.as_u16(), api.header("content-type")),
+        (404, "application/problem+json")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
     let served = Served::new().await;
-    let page = text(&browse(&served.router, "/records/geo.zcta_metric:2023:90210:population", "").await);
-    assert!(page.contains("<h1>Population of ZCTA 90210: 19,652</h1>"), "{page}");
-    assert!(page.contains("<code>false</code>") && !page.contains("False"), "{page}");
-    assert!(page.contains("<dd>1335</dd>") && !page.contains("1335.0"), "{page}");
-    // The samples have no figures of the area of 55401, which is no reason to say that there is no such area.
+    let page = text(
+        &browse(
+            &served.router,
+            "/records/geo.zcta_metric:2023:90210:population",
+            "",
+        )
+        .await,
+    );
+    assert!(
+        page.contains("<h1>Population of ZCTA 90210: 19,652</h1>"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<code>false</code>") && !page.contains("False"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<dd>1335</dd>") && !page.contains("1335.0"),
+        "{page}"
+    );
+    // The samples have no figures of the area of 55401, which is no reason to say that there is no
+    // such area.
     let page = text(&browse(&served.router, "/zip/55401", "").await);
-    assert!(page.contains("This release has no estimates for ZCTA 55401."), "{page}");
+    assert!(
+        page.contains("This release has no estimates for ZCTA 55401."),
+        "{page}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
     let world = World::new().await;
     let page = browse(&world.router, "/v1/zip/90210", "").await;
-    assert_eq!((page.status.as_u16(), page.header("content-type")), (401, "text/html; charset=utf-8"));
+    assert_eq!(
+        (page.status.as_u16(), page.header("content-type")),
+        (401, "text/html; charset=utf-8")
+    );
     assert!(text(&page).contains("curl -H") && text(&page).contains("/zip/90210"));
     // Programs get what they always got.
     for accept in ["*/*", "text/html, */*", "application/json, text/html;q=0.9"] {
-        let request = axum::http::Request::get("/v1/zip/90210").header("accept", accept).body(axum::body::Body::empty()).unwrap();
-        assert_eq!(world.send(request).await.problem(), (401, "missing_api_key".to_owned()), "{accept}");
+        let request = axum::http::Request::get("/v1/zip/90210")
+            .header("accept", accept)
+            .body(axum::body::Body::empty())
+            .unwrap();
+        assert_eq!(
+            world.send(request).await.problem(),
+            (401, "missing_api_key".to_owned()),
+            "{accept}"
+        );
     }
 }

@@ -54,17 +54,30 @@ fn encoded(text: &str) -> String {
 async fn what_is_typed_into_a_page_stays_text() {
     let served = Served::new().await;
     let cookies = format!("pubdata_key={}", served.key);
-    for (place, attack) in PATHS.iter().chain(&FIELDS).flat_map(|place| ATTACKS.map(|attack| (place, attack))) {
+    for (place, attack) in PATHS
+        .iter()
+        .chain(&FIELDS)
+        .flat_map(|place| ATTACKS.map(|attack| (place, attack)))
+    {
         let path = format!("{place}{}", encoded(attack));
         let answer = browse(&served.router, &path, &cookies).await;
         let page = text(&answer);
         assert!(answer.status != 500, "{place} {attack}: {page}");
-        for raw in ["<script>alert", "<img src=x", "onmouseover='alert", "root:x:0", ">49<"] {
+        for raw in [
+            "<script>alert",
+            "<img src=x",
+            "onmouseover='alert",
+            "root:x:0",
+            ">49<",
+        ] {
             assert!(!page.contains(raw), "{place} {attack}: {raw} in {page}");
         }
         if answer.header("content-type").starts_with("text/html") {
             assert!(
-                answer.header("content-security-policy").starts_with("default-src 'self'") && !answer.header("content-security-policy").contains("unsafe"),
+                answer
+                    .header("content-security-policy")
+                    .starts_with("default-src 'self'")
+                    && !answer.header("content-security-policy").contains("unsafe"),
                 "{path}"
             );
         }
@@ -90,17 +103,41 @@ async fn a_form_leads_nowhere_else() {
         " \t//evil.example",
     ];
     for then in elsewhere {
-        let form = format!("token={token}&action=enter&key={}&then={}", served.key, encoded(then));
+        let form = format!(
+            "token={token}&action=enter&key={}&then={}",
+            served.key,
+            encoded(then)
+        );
         let answer = send(&served.router, "/keys", &form_cookie, &form).await;
         assert_eq!(answer.status, 303, "{then:?}");
         assert_eq!(answer.header("location"), "/keys", "{then:?}");
-        assert!(answer.headers.get_all("set-cookie").iter().all(|cookie| !cookie.to_str().unwrap().starts_with("a=b")), "{then:?}");
+        assert!(
+            answer
+                .headers
+                .get_all("set-cookie")
+                .iter()
+                .all(|cookie| !cookie.to_str().unwrap().starts_with("a=b")),
+            "{then:?}"
+        );
     }
     // What was typed leaves as an address does.
-    for (then, location) in [("/zip/90210?q=a b", "/zip/90210?q=a%20b"), ("/search?q=é\"<>", "/search?q=%C3%A9%22%3C%3E"), ("/search?q=%09", "/search?q=%09")]
-    {
-        let form = format!("token={token}&action=enter&key={}&then={}", served.key, encoded(then));
-        assert_eq!(send(&served.router, "/keys", &form_cookie, &form).await.header("location"), location, "{then}");
+    for (then, location) in [
+        ("/zip/90210?q=a b", "/zip/90210?q=a%20b"),
+        ("/search?q=é\"<>", "/search?q=%C3%A9%22%3C%3E"),
+        ("/search?q=%09", "/search?q=%09"),
+    ] {
+        let form = format!(
+            "token={token}&action=enter&key={}&then={}",
+            served.key,
+            encoded(then)
+        );
+        assert_eq!(
+            send(&served.router, "/keys", &form_cookie, &form)
+                .await
+                .header("location"),
+            location,
+            "{then}"
+        );
     }
 }
 
@@ -108,23 +145,59 @@ async fn a_form_leads_nowhere_else() {
 async fn what_search_engines_read_is_data_whatever_a_publisher_is_called() {
     let world = World::new().await;
     let hostile = "</script><script>alert(1)</script><!--<script> & co";
-    publish_changed(&world.home, &world.release_id, |manifest| manifest.tasks.values_mut().for_each(|task| task.publisher = hostile.to_owned())).await;
+    publish_changed(&world.home, &world.release_id, |manifest| {
+        manifest
+            .tasks
+            .values_mut()
+            .for_each(|task| task.publisher = hostile.to_owned())
+    })
+    .await;
     world.service.refresh().await.unwrap();
     let page = browse(&world.router, "/datasets/geo.zcta_metric", "").await;
-    let (policy, text) = (page.header("content-security-policy").to_owned(), text(&page));
-    assert!(policy.starts_with("default-src 'self'") && !policy.contains("unsafe"), "{policy}");
-    assert_eq!(text.matches("<script").count(), 2, "the program of all pages, and the data");
-    let (_, rest) = text.split_once("<script type=\"application/ld+json\">").unwrap();
+    let (policy, text) = (
+        page.header("content-security-policy").to_owned(),
+        text(&page),
+    );
+    assert!(
+        policy.starts_with("default-src 'self'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    assert_eq!(
+        text.matches("<script").count(),
+        2,
+        "the program of all pages, and the data"
+    );
+    let (_, rest) = text
+        .split_once("<script type=\"application/ld+json\">")
+        .unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();
     let dataset: serde_json::Value = serde_json::from_str(data).unwrap();
-    assert_eq!((&dataset["@context"], &dataset["@type"]), (&"https://schema.org/".into(), &"Dataset".into()));
+    assert_eq!(
+        (&dataset["@context"], &dataset["@type"]),
+        (&"https://schema.org/".into(), &"Dataset".into())
+    );
     assert_eq!(dataset["creator"][0]["name"], hostile);
     // The same words as in the document that it is made of.
-    let croissant = world.ok("/v1/datasets/geo.zcta_metric/croissant.json").await;
-    for name in
-        ["name", "description", "identifier", "url", "version", "datePublished", "creditText", "isBasedOn", "temporalCoverage", "keywords", "dateModified"]
-    {
+    let croissant = world
+        .ok("/v1/datasets/geo.zcta_metric/croissant.json")
+        .await;
+    for name in [
+        "name",
+        "description",
+        "identifier",
+        "url",
+        "version",
+        "datePublished",
+        "creditText",
+        "isBasedOn",
+        "temporalCoverage",
+        "keywords",
+        "dateModified",
+    ] {
         assert_eq!(dataset[name], croissant[name], "{name}");
     }
-    assert_eq!(dataset["variableMeasured"].as_array().unwrap().len(), croissant["recordSet"][0]["field"].as_array().unwrap().len());
+    assert_eq!(
+        dataset["variableMeasured"].as_array().unwrap().len(),
+        croissant["recordSet"][0]["field"].as_array().unwrap().len()
+    );
 }

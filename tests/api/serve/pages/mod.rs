@@ -1,4 +1,5 @@
-//! What a person sees: every page of the fixtures' release, whatever is typed into it, and who may see it.
+//! What a person sees: every page of the fixtures' release, whatever is typed into it, and who may
+//! see it.
 
 mod crawl;
 mod docs;
@@ -21,9 +22,19 @@ use super::{Answer, read};
 
 /// Asks as a browser does, with cookies.
 pub async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
-    let request = Request::get(path).header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8").header(header::COOKIE, cookies);
-    let request = request.header("sec-fetch-site", "same-origin").header("sec-fetch-mode", "navigate");
-    read(api.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await
+    let request = Request::get(path)
+        .header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8")
+        .header(header::COOKIE, cookies);
+    let request = request
+        .header("sec-fetch-site", "same-origin")
+        .header("sec-fetch-mode", "navigate");
+    read(
+        api.clone()
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap(),
+    )
+    .await
 }
 
 /// Sends a form as a browser does.
@@ -33,7 +44,13 @@ pub async fn send(api: &Api, path: &str, cookies: &str, form: &str) -> Answer {
         .header(header::ORIGIN, "http://localhost:8080")
         .header(header::COOKIE, cookies)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-    read(api.clone().oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()).await
+    read(
+        api.clone()
+            .oneshot(request.body(Body::from(form.to_owned())).unwrap())
+            .await
+            .unwrap(),
+    )
+    .await
 }
 
 pub fn text(answer: &Answer) -> String {
@@ -43,17 +60,43 @@ pub fn text(answer: &Answer) -> String {
 /// Values of an attribute, with the characters that HTML escapes.
 fn attributes(text: &str, name: &str) -> Vec<String> {
     let begin = format!("{name}=\"");
-    let values = text.split(&begin).skip(1).filter_map(|rest| rest.split('"').next());
+    let values = text
+        .split(&begin)
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
     let plain = |value: &str| {
-        let escapes = [("&#x2f;", "/"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&#x27;", "'"), ("&amp;", "&")];
-        escapes.into_iter().fold(value.to_owned(), |text, (escape, character)| text.replace(escape, character))
+        let escapes = [
+            ("&#x2f;", "/"),
+            ("&quot;", "\""),
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&#x27;", "'"),
+            ("&amp;", "&"),
+        ];
+        escapes
+            .into_iter()
+            .fold(value.to_owned(), |text, (escape, character)| {
+                text.replace(escape, character)
+            })
     };
     values.map(plain).collect()
 }
 
 /// The name and value of the cookies that an answer sets, as they are sent back.
 pub fn cookies(answer: &Answer) -> String {
-    let set = answer.headers.get_all(header::SET_COOKIE).iter().map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
+    let set = answer
+        .headers
+        .get_all(header::SET_COOKIE)
+        .iter()
+        .map(|cookie| {
+            cookie
+                .to_str()
+                .unwrap()
+                .split(';')
+                .next()
+                .unwrap()
+                .to_owned()
+        });
     set.collect::<Vec<_>>().join("; ")
 }
 

@@ -9,14 +9,19 @@ use crate::serve::home::{Draft, point};
 /// A release in which area and schools say its number.
 fn numbered(number: u32) -> Draft {
     let mut draft = draft(f64::from(number) * 1_000.0);
-    let schools = draft.tables.iter_mut().find(|table| table.dataset_id == "geo.school").unwrap();
+    let schools = draft
+        .tables
+        .iter_mut()
+        .find(|table| table.dataset_id == "geo.school")
+        .unwrap();
     for school in &mut schools.rows {
         school["name"] = format!("School of release {number}").into();
     }
     draft
 }
 
-/// A page is made of several answers: all of them, and the release that it names, belong together whenever the channel moves.
+/// A page is made of several answers: all of them, and the release that it names, belong together
+/// whenever the channel moves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_page_is_of_one_release() {
     let world = Arc::new(World::empty(|_| {}).await);
@@ -32,13 +37,43 @@ async fn a_page_is_of_one_release() {
             tokio::spawn(async move {
                 let mut pages = 0;
                 while !stop.load(Ordering::Relaxed) {
-                    let page = text(&browse(&world.router, "/zip/90210", &format!("pubdata_key={}", world.key)).await);
+                    let page = text(
+                        &browse(
+                            &world.router,
+                            "/zip/90210",
+                            &format!("pubdata_key={}", world.key),
+                        )
+                        .await,
+                    );
                     let footer = page.rsplit("<footer").next().unwrap();
-                    let number = 1 + ids.iter().position(|id| footer.contains(id.as_str())).unwrap();
-                    let population = page.split("id=\"population\"").nth(1).unwrap().split("</h3>").nth(1).unwrap().split("</p>").next().unwrap();
-                    assert!(population.contains(&format!(">{number},000<")), "{number}: {population}");
-                    let schools: Vec<&str> = page.split("School of release ").skip(1).map(|rest| &rest[..1]).collect();
-                    assert!(!schools.is_empty() && schools.iter().all(|school| *school == number.to_string()), "{number}: {schools:?}");
+                    let number = 1 + ids
+                        .iter()
+                        .position(|id| footer.contains(id.as_str()))
+                        .unwrap();
+                    let population = page
+                        .split("id=\"population\"")
+                        .nth(1)
+                        .unwrap()
+                        .split("</h3>")
+                        .nth(1)
+                        .unwrap()
+                        .split("</p>")
+                        .next()
+                        .unwrap();
+                    assert!(
+                        population.contains(&format!(">{number},000<")),
+                        "{number}: {population}"
+                    );
+                    let schools: Vec<&str> = page
+                        .split("School of release ")
+                        .skip(1)
+                        .map(|rest| &rest[..1])
+                        .collect();
+                    assert!(
+                        !schools.is_empty()
+                            && schools.iter().all(|school| *school == number.to_string()),
+                        "{number}: {schools:?}"
+                    );
                     pages += 1;
                 }
                 pages
@@ -46,7 +81,12 @@ async fn a_page_is_of_one_release() {
         })
         .collect();
     for round in 0..60 {
-        point(&world.releases(), &ids[round % ids.len()], "2026-01-13T00:00:00Z").await;
+        point(
+            &world.releases(),
+            &ids[round % ids.len()],
+            "2026-01-13T00:00:00Z",
+        )
+        .await;
         world.service.refresh().await.unwrap();
     }
     stop.store(true, Ordering::Relaxed);

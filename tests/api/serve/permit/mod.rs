@@ -1,4 +1,5 @@
-//! Permits: rows of two cities' lists with their contacts, and what is asked of them, of properties and of contractors.
+//! Permits: rows of two cities' lists with their contacts, and what is asked of them, of properties
+//! and of contractors.
 
 mod contractor;
 mod cover;
@@ -17,7 +18,11 @@ pub const AUSTIN: Folders = &[("jurisdiction", "us-tx-austin"), ("bucket", "0")]
 fn permit(folders: Folders, number: &str, cells: &Value) -> Value {
     let jurisdiction = folders[0].1;
     let id = format!("{jurisdiction}:{number}");
-    let (name, state) = if jurisdiction == "us-il-chicago" { ("Chicago", "IL") } else { ("Austin", "TX") };
+    let (name, state) = if jurisdiction == "us-il-chicago" {
+        ("Chicago", "IL")
+    } else {
+        ("Austin", "TX")
+    };
     let row = json!({
         "record_id": format!("permit.permit:{id}"), "jurisdiction": jurisdiction, "jurisdiction_name": name, "bucket": "0", "permit_id": id, "source_id": "test", "state": state,
         "permit_number": number, "type": "building", "status": "active",
@@ -44,7 +49,11 @@ pub fn chicago() -> Vec<Value> {
         })
     };
     let with = |mut cells: Value, others: &Value| {
-        others.as_object().unwrap().iter().for_each(|(name, value)| cells[name] = value.clone());
+        others
+            .as_object()
+            .unwrap()
+            .iter()
+            .for_each(|(name, value)| cells[name] = value.clone());
         cells
     };
     let elm = || at("100 N ELM ST", "100|N|ELM|ST||", "100-n-elm-st-chicago");
@@ -91,29 +100,70 @@ pub fn austin() -> Vec<Value> {
     });
     let with = |others: &Value| {
         let mut cells = place.clone();
-        others.as_object().unwrap().iter().for_each(|(name, value)| cells[name] = value.clone());
+        others
+            .as_object()
+            .unwrap()
+            .iter()
+            .for_each(|(name, value)| cells[name] = value.clone());
         cells
     };
     vec![
-        permit(AUSTIN, "2024-001 BP", &with(&json!({"issued_date": "2024-02-01", "work_class": "new", "property_class": "residential", "job_value": "100"}))),
+        permit(
+            AUSTIN,
+            "2024-001 BP",
+            &with(
+                &json!({"issued_date": "2024-02-01", "work_class": "new", "property_class": "residential", "job_value": "100"}),
+            ),
+        ),
         permit(
             AUSTIN,
             "2024-002 EP",
-            &with(&json!({"issued_date": "2024-03-01", "type": "electrical", "completed_date": "2024-06-01", "status": "final", "expires_date": "2024-09-01"})),
+            &with(
+                &json!({"issued_date": "2024-03-01", "type": "electrical", "completed_date": "2024-06-01", "status": "final", "expires_date": "2024-09-01"}),
+            ),
         ),
-        permit(AUSTIN, "2024-003 PP", &with(&json!({"issued_date": "2024-03-01", "type": "plumbing", "parcel_scheme": "tcad", "parcel": "0123"}))),
+        permit(
+            AUSTIN,
+            "2024-003 PP",
+            &with(
+                &json!({"issued_date": "2024-03-01", "type": "plumbing", "parcel_scheme": "tcad", "parcel": "0123"}),
+            ),
+        ),
     ]
 }
 
 pub fn chicago_contacts() -> Vec<Value> {
-    vec![contact(CHICAGO, "1", 1, &json!({"name": "BRIGHT SPARKS ELECTRIC LLC"})), contact(CHICAGO, "2", 1, &json!({"role": "owner", "role_raw": "OWNER"}))]
+    vec![
+        contact(
+            CHICAGO,
+            "1",
+            1,
+            &json!({"name": "BRIGHT SPARKS ELECTRIC LLC"}),
+        ),
+        contact(
+            CHICAGO,
+            "2",
+            1,
+            &json!({"role": "owner", "role_raw": "OWNER"}),
+        ),
+    ]
 }
 
 pub fn austin_contacts() -> Vec<Value> {
     let numbered = |number: &str| json!({"name": "SOMEBODY ELSE", "license_number": number, "license_number_normalized": number, "license_state": "TX"});
     vec![
-        contact(AUSTIN, "2024-001 BP", 1, &json!({"name": "Bright Sparks Electric, L.L.C.", "phone": "5125550199"})),
-        contact(AUSTIN, "2024-001 BP", 2, &json!({"name": "TWICE LICENSED LLC"})),
+        contact(
+            AUSTIN,
+            "2024-001 BP",
+            1,
+            &json!({"name": "Bright Sparks Electric, L.L.C.", "phone": "5125550199"}),
+        ),
+        contact(
+            AUSTIN,
+            "2024-001 BP",
+            2,
+            &json!({"name": "TWICE LICENSED LLC"}),
+        ),
         contact(AUSTIN, "2024-002 EP", 1, &numbered("3000")),
         contact(AUSTIN, "2024-003 PP", 1, &numbered("1094")),
     ]
@@ -130,7 +180,12 @@ pub fn austin_links() -> Vec<Value> {
     };
     let by_number = |number: &str| json!({"method": "exact_number", "license_scheme": "us-tx/tdlr", "evidence": number});
     vec![
-        link("2024-001 BP", 1, "TX-tdlr-el-1094", &json!({"method": "name_and_state", "evidence": "BRIGHT SPARKS ELECTRIC LLC"})),
+        link(
+            "2024-001 BP",
+            1,
+            "TX-tdlr-el-1094",
+            &json!({"method": "name_and_state", "evidence": "BRIGHT SPARKS ELECTRIC LLC"}),
+        ),
         link("2024-002 EP", 1, "TX-tdlr-el-3000", &by_number("3000")),
         link("2024-003 PP", 1, "TX-tdlr-el-1094", &by_number("1094")),
         // Of an earlier night, when another party stood there.
@@ -141,5 +196,8 @@ pub fn austin_links() -> Vec<Value> {
 /// Numbers of the permits that a search finds.
 async fn ids(world: &World, query: &str) -> Vec<String> {
     let answer = world.ok(&format!("/v1/permits/search?{query}")).await;
-    all(&answer["data"], "permit_id").into_iter().map(|id| id.split_once(':').unwrap().1.to_owned()).collect()
+    all(&answer["data"], "permit_id")
+        .into_iter()
+        .map(|id| id.split_once(':').unwrap().1.to_owned())
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Answers from mapped copies of parts are those from decoded ones; a copy that is damaged, missing or cannot be written changes nothing but the time.
+//! Answers from mapped copies of parts are those from decoded ones; a copy that is damaged, missing
+//! or cannot be written changes nothing but the time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -42,8 +43,9 @@ async fn answers_to(world: &World, paths: &[&str]) -> Vec<(u16, Value)> {
 }
 
 fn copies(world: &World) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(world.home.tables_dir("nightly")).map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default();
+    let mut paths: Vec<PathBuf> = fs::read_dir(world.home.tables_dir("nightly"))
+        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+        .unwrap_or_default();
     paths.sort();
     paths
 }
@@ -52,9 +54,15 @@ fn copies(world: &World) -> Vec<PathBuf> {
 async fn answers_from_copies_are_those_from_parts() {
     let (decoding, copying) = (world().await, copying().await);
     let expected = answers(&decoding).await;
-    assert!(expected.iter().filter(|(status, _)| *status == 200).count() >= 6, "{expected:#?}");
+    assert!(
+        expected.iter().filter(|(status, _)| *status == 200).count() >= 6,
+        "{expected:#?}"
+    );
     assert_eq!(answers(&copying).await, expected);
-    assert_eq!((copies(&decoding).len(), copies(&copying).is_empty()), (0, false));
+    assert_eq!(
+        (copies(&decoding).len(), copies(&copying).is_empty()),
+        (0, false)
+    );
     assert_eq!(answers(&copying).await, expected, "a second time");
 }
 
@@ -63,7 +71,12 @@ async fn a_damaged_copy_is_made_again() {
     let (first, second) = (copying().await, copying().await);
     let expected = answers(&first).await;
     fs::create_dir_all(second.home.tables_dir("nightly")).unwrap();
-    let in_second = |path: &PathBuf| second.home.tables_dir("nightly").join(path.file_name().unwrap());
+    let in_second = |path: &PathBuf| {
+        second
+            .home
+            .tables_dir("nightly")
+            .join(path.file_name().unwrap())
+    };
     for (number, path) in copies(&first).iter().enumerate() {
         let mut damaged = fs::read(path).unwrap();
         let middle = damaged.len() / 2;
@@ -76,7 +89,11 @@ async fn a_damaged_copy_is_made_again() {
     }
     assert_eq!(answers(&second).await, expected);
     for path in copies(&first) {
-        assert!(fs::read(&path).unwrap() == fs::read(in_second(&path)).unwrap(), "{} is as it was", path.display());
+        assert!(
+            fs::read(&path).unwrap() == fs::read(in_second(&path)).unwrap(),
+            "{} is as it was",
+            path.display()
+        );
     }
 }
 
@@ -88,8 +105,15 @@ async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
     for change in ["shorter", "empty", "rewritten"] {
         for path in copies(&world) {
             let mut permissions = fs::metadata(&path).unwrap().permissions();
-            assert!(permissions.readonly(), "{} is for reading only", path.display());
-            #[expect(clippy::permissions_set_readonly_false, reason = "the test does what nobody should")]
+            assert!(
+                permissions.readonly(),
+                "{} is for reading only",
+                path.display()
+            );
+            #[expect(
+                clippy::permissions_set_readonly_false,
+                reason = "the test does what nobody should"
+            )]
             permissions.set_readonly(false);
             fs::set_permissions(&path, permissions).unwrap();
             let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -98,7 +122,10 @@ async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
                 "empty" => file.set_len(0).unwrap(),
                 _ => {
                     std::io::Write::write_all(&mut &file, &[7; 512]).unwrap();
-                    file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
+                    file.set_modified(
+                        std::time::SystemTime::now() + std::time::Duration::from_secs(5),
+                    )
+                    .unwrap();
                 }
             }
         }
@@ -111,19 +138,33 @@ async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
 async fn a_server_that_starts_again_reads_no_part_whose_rows_are_copied_and_indexed() {
     let mut world = copying().await;
     let (expected, known) = (answers(&world).await, copies(&world));
-    let is_part = |path: &PathBuf| ["business.entity", "license.license"].iter().any(|dataset| path.display().to_string().contains(dataset));
-    let parts: Vec<PathBuf> = files_below(&world.folder.path().join("releases")).into_iter().filter(is_part).collect();
+    let is_part = |path: &PathBuf| {
+        ["business.entity", "license.license"]
+            .iter()
+            .any(|dataset| path.display().to_string().contains(dataset))
+    };
+    let parts: Vec<PathBuf> = files_below(&world.folder.path().join("releases"))
+        .into_iter()
+        .filter(is_part)
+        .collect();
     assert!(parts.len() >= 6, "{parts:?}");
-    parts.iter().for_each(|part| fs::rename(part, part.with_extension("away")).unwrap());
+    parts
+        .iter()
+        .for_each(|part| fs::rename(part, part.with_extension("away")).unwrap());
     world.restart(|settings| settings.limits.least_copied_bytes = 0);
     world.service.refresh().await.unwrap();
-    assert_eq!((answers(&world).await, copies(&world)), (expected.clone(), known.clone()));
+    assert_eq!(
+        (answers(&world).await, copies(&world)),
+        (expected.clone(), known.clone())
+    );
 
     // Of another build of the program, or of other parts, there is no index: the parts are needed.
     known.iter().for_each(|path| fs::remove_file(path).unwrap());
     world.restart(|settings| settings.limits.least_copied_bytes = 0);
     world.service.refresh().await.unwrap_err();
-    parts.iter().for_each(|part| fs::rename(part.with_extension("away"), part).unwrap());
+    parts
+        .iter()
+        .for_each(|part| fs::rename(part.with_extension("away"), part).unwrap());
     world.service.refresh().await.unwrap();
     assert_eq!(answers(&world).await, expected);
 }
@@ -149,17 +190,39 @@ async fn a_server_that_starts_again_answers_about_areas_without_their_parts() {
         world.service.refresh().await.unwrap();
     }
     let expected = answers_to(&decoding, &paths).await;
-    assert!(expected.iter().filter(|(status, _)| *status == 200).count() >= 8, "{expected:#?}");
-    assert_eq!((answers_to(&reading, &paths).await, copies(&decoding).len()), (expected.clone(), 0));
+    assert!(
+        expected.iter().filter(|(status, _)| *status == 200).count() >= 8,
+        "{expected:#?}"
+    );
+    assert_eq!(
+        (answers_to(&reading, &paths).await, copies(&decoding).len()),
+        (expected.clone(), 0)
+    );
     let is_part = |path: &PathBuf| path.display().to_string().contains("_metric");
-    let parts: Vec<PathBuf> = files_below(&reading.folder.path().join("releases")).into_iter().filter(is_part).collect();
-    assert!(parts.iter().filter(|part| part.extension().is_some_and(|extension| extension == "parquet")).count() == 4, "{parts:?}");
-    parts.iter().for_each(|part| fs::rename(part, part.with_extension("away")).unwrap());
+    let parts: Vec<PathBuf> = files_below(&reading.folder.path().join("releases"))
+        .into_iter()
+        .filter(is_part)
+        .collect();
+    assert!(
+        parts
+            .iter()
+            .filter(|part| part
+                .extension()
+                .is_some_and(|extension| extension == "parquet"))
+            .count()
+            == 4,
+        "{parts:?}"
+    );
+    parts
+        .iter()
+        .for_each(|part| fs::rename(part, part.with_extension("away")).unwrap());
     reading.restart(|settings| settings.limits.least_copied_bytes = 0);
     reading.service.refresh().await.unwrap();
     assert_eq!(answers_to(&reading, &paths).await, expected);
 
-    copies(&reading).iter().for_each(|path| fs::remove_file(path).unwrap());
+    copies(&reading)
+        .iter()
+        .for_each(|path| fs::remove_file(path).unwrap());
     reading.restart(|settings| settings.limits.least_copied_bytes = 0);
     reading.service.refresh().await.unwrap_err();
 }
@@ -169,7 +232,11 @@ async fn where_no_copy_can_be_written_parts_are_decoded() {
     let expected = answers(&world().await).await;
     let world = World::empty(|settings| settings.limits.least_copied_bytes = 0).await;
     fs::create_dir_all(world.home.tables_dir("")).unwrap();
-    fs::write(world.home.tables_dir("nightly"), "a file in place of the folder").unwrap();
+    fs::write(
+        world.home.tables_dir("nightly"),
+        "a file in place of the folder",
+    )
+    .unwrap();
     world.publish(&draft()).await;
     world.service.refresh().await.unwrap();
     assert_eq!(answers(&world).await, expected);
@@ -179,27 +246,52 @@ async fn where_no_copy_can_be_written_parts_are_decoded() {
 async fn copies_that_no_release_needs_are_removed() {
     let world = copying().await;
     answers(&world).await;
-    let stray = world.home.tables_dir("nightly").join(format!("{}-0123456789abcdef.arrow", "0".repeat(64)));
+    let stray = world
+        .home
+        .tables_dir("nightly")
+        .join(format!("{}-0123456789abcdef.arrow", "0".repeat(64)));
     fs::write(&stray, "of another release").unwrap();
     let copy = copies(&world).pop().unwrap();
-    let (before_version, _) = copy.file_name().unwrap().to_str().unwrap().split_once('.').unwrap();
+    let (before_version, _) = copy
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .split_once('.')
+        .unwrap();
     let of_before = copy.with_file_name(format!("{before_version}.arrow"));
     fs::write(&of_before, "of another version of the program").unwrap();
     let unfinished = |name: &str| copies(&world).last().unwrap().with_extension(name);
     let (left, under_way) = (unfinished("17-0"), unfinished("18-0"));
     fs::write(&under_way, "of a server that is writing").unwrap();
     let file = fs::File::create(&left).unwrap();
-    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(7200)).unwrap();
-    let other = world.home.tables_dir("weekly").join("of-another-channel.arrow");
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(7200))
+        .unwrap();
+    let other = world
+        .home
+        .tables_dir("weekly")
+        .join("of-another-channel.arrow");
     fs::create_dir_all(other.parent().unwrap()).unwrap();
     fs::write(&other, "not this server's").unwrap();
-    let known: Vec<PathBuf> = copies(&world).into_iter().filter(|path| ![&stray, &left, &of_before].contains(&path)).collect();
+    let known: Vec<PathBuf> = copies(&world)
+        .into_iter()
+        .filter(|path| ![&stray, &left, &of_before].contains(&path))
+        .collect();
     world.publish(&geo::draft(1.0)).await;
     world.service.refresh().await.unwrap();
-    assert_eq!((stray.exists(), left.exists(), of_before.exists()), (false, false, false));
-    assert!(known.iter().all(|path| path.exists()), "the release before may still be asked for");
+    assert_eq!(
+        (stray.exists(), left.exists(), of_before.exists()),
+        (false, false, false)
+    );
+    assert!(
+        known.iter().all(|path| path.exists()),
+        "the release before may still be asked for"
+    );
     assert!(under_way.exists() && other.exists());
     world.publish(&geo::draft(2.0)).await;
     world.service.refresh().await.unwrap();
-    assert!(known.len() > 4 && known.iter().all(|path| !path.exists()), "{known:?}");
+    assert!(
+        known.len() > 4 && known.iter().all(|path| !path.exists()),
+        "{known:?}"
+    );
 }

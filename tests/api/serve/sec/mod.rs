@@ -1,5 +1,5 @@
-//! The securities family, asked on a small release. Kimberly-Clark's revenue, Apple's and NVIDIA's figures are as filed; accession numbers
-//! and the registrants above 9,900,000 are made up.
+//! The securities family, asked on a small release. Kimberly-Clark's revenue, Apple's and NVIDIA's
+//! figures are as filed; accession numbers and the registrants above 9,900,000 are made up.
 
 mod companies;
 mod filings;
@@ -23,9 +23,21 @@ pub async fn world() -> World {
 /// The same, in which NVIDIA says that it succeeds another company.
 pub async fn world_of_a_successor() -> World {
     let mut draft = draft();
-    let filings = [("0001045810-20-000001", "8-K", "2020-01-02"), ("0001045810-23-000007", "8-K12B", "2023-06-01")];
-    let rows = filings.map(|(number, form, day)| filing("0001045810", number, form, day, json!({}))).to_vec();
-    draft.tables.push(Table { dataset_id: "sec.filing", vintage_year: None, bucket: Some("810"), folders: &[], rows, report: PartReport::default() });
+    let filings = [
+        ("0001045810-20-000001", "8-K", "2020-01-02"),
+        ("0001045810-23-000007", "8-K12B", "2023-06-01"),
+    ];
+    let rows = filings
+        .map(|(number, form, day)| filing("0001045810", number, form, day, json!({})))
+        .to_vec();
+    draft.tables.push(Table {
+        dataset_id: "sec.filing",
+        vintage_year: None,
+        bucket: Some("810"),
+        folders: &[],
+        rows,
+        report: PartReport::default(),
+    });
     let world = World::empty(|_| {}).await;
     publish(&world, draft).await;
     world
@@ -38,7 +50,14 @@ pub async fn publish(world: &World, draft: Draft) -> ReleaseId {
 }
 
 pub fn draft() -> Draft {
-    let table = |dataset_id, bucket, rows| Table { dataset_id, vintage_year: None, bucket: Some(bucket), folders: &[], rows, report: PartReport::default() };
+    let table = |dataset_id, bucket, rows| Table {
+        dataset_id,
+        vintage_year: None,
+        bucket: Some(bucket),
+        folders: &[],
+        rows,
+        report: PartReport::default(),
+    };
     let tables = vec![
         table(
             "sec.registrant",
@@ -55,13 +74,45 @@ pub fn draft() -> Draft {
         table("sec.registrant", "810", vec![nvidia()]),
         table("sec.financial_value", "193", apple_values()),
         table("sec.financial_value", "785", kimberly_clark_values()),
-        table("sec.financial_value", "810", vec![annual("0001045810", "revenue", 2024, ("2023-01-30", "2024-01-28"), "60922000000")]),
+        table(
+            "sec.financial_value",
+            "810",
+            vec![annual(
+                "0001045810",
+                "revenue",
+                2024,
+                ("2023-01-30", "2024-01-28"),
+                "60922000000",
+            )],
+        ),
         table("sec.statement_line", "193", apple_lines()),
         table("sec.filing", "193", apple_filings()),
-        table("sec.filing", "785", vec![filing("0000055785", "0000055785-24-000018", "10-K", "2024-02-08", json!({}))]),
-        table("sec.archive_member", "193", vec![member("0000320193", "published"), member("0009900193", "foreign_filer")]),
+        table(
+            "sec.filing",
+            "785",
+            vec![filing(
+                "0000055785",
+                "0000055785-24-000018",
+                "10-K",
+                "2024-02-08",
+                json!({}),
+            )],
+        ),
+        table(
+            "sec.archive_member",
+            "193",
+            vec![
+                member("0000320193", "published"),
+                member("0009900193", "foreign_filer"),
+            ],
+        ),
     ];
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }
+    Draft {
+        tables,
+        is_sample: false,
+        published_at: "2026-01-10T01:00:00Z",
+        due: None,
+    }
 }
 
 fn bucket(cik: &str) -> &str {
@@ -96,13 +147,30 @@ fn kimberly_clark() -> Value {
 }
 
 fn nvidia() -> Value {
-    registrant("0001045810", json!({"name": "NVIDIA CORP", "tickers": ["NVDA"], "exchanges": ["Nasdaq"], "filer_category": "Large accelerated filer"}))
+    registrant(
+        "0001045810",
+        json!({"name": "NVIDIA CORP", "tickers": ["NVDA"], "exchanges": ["Nasdaq"], "filer_category": "Large accelerated filer"}),
+    )
 }
 
 /// What one report said of one period.
-pub fn value(cik: &str, metric: &str, series: &str, (start, end): (Option<&str>, &str), amount: &str, cells: Value) -> Value {
-    let (number, filed_date) = (cells["accession_number"].as_str().unwrap(), cells["filed_date"].as_str().unwrap());
-    let unit = if metric == "eps_diluted" { "USD/shares" } else { "USD" };
+pub fn value(
+    cik: &str,
+    metric: &str,
+    series: &str,
+    (start, end): (Option<&str>, &str),
+    amount: &str,
+    cells: Value,
+) -> Value {
+    let (number, filed_date) = (
+        cells["accession_number"].as_str().unwrap(),
+        cells["filed_date"].as_str().unwrap(),
+    );
+    let unit = if metric == "eps_diluted" {
+        "USD/shares"
+    } else {
+        "USD"
+    };
     let period = start.map_or_else(|| end.to_owned(), |start| format!("{start}..{end}"));
     let row = json!({
         "record_id": format!("sec.financial_value:{cik}:{metric}:{period}:{number}"), "bucket": bucket(cik), "cik": cik, "metric": metric, "unit": unit, "series": series,
@@ -112,45 +180,144 @@ pub fn value(cik: &str, metric: &str, series: &str, (start, end): (Option<&str>,
     with(row, &cells)
 }
 
-/// Microsoft's revenue of two years, restated by the report of 2018 under the concept of a new standard; and Goldman Sachs' assets at the end of
-/// 2008, which two reports state as of two days. As filed.
+/// Microsoft's revenue of two years, restated by the report of 2018 under the concept of a new
+/// standard; and Goldman Sachs' assets at the end of 2008, which two reports state as of two days.
+/// As filed.
 pub fn restated_and_stated_twice() -> [Table; 4] {
-    let table = |dataset_id, bucket, rows| Table { dataset_id, vintage_year: None, bucket: Some(bucket), folders: &[], rows, report: PartReport::default() };
-    let cells = |fiscal_year: i32, observation: i32, number: &str, filed_date: &str, more: Value| {
-        with(json!({"fiscal_year": fiscal_year, "observation": observation, "accession_number": number, "filed_date": filed_date}), &more)
+    let table = |dataset_id, bucket, rows| Table {
+        dataset_id,
+        vintage_year: None,
+        bucket: Some(bucket),
+        folders: &[],
+        rows,
+        report: PartReport::default(),
     };
-    let (sales, contracts) = ("us-gaap:SalesRevenueNet", "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax");
-    let revenue = |(start, end): (&str, &str), amount: &str, cells: Value| value("0000789019", "revenue", "annual", (Some(start), end), amount, cells);
+    let cells = |fiscal_year: i32,
+                 observation: i32,
+                 number: &str,
+                 filed_date: &str,
+                 more: Value| {
+        with(
+            json!({"fiscal_year": fiscal_year, "observation": observation, "accession_number": number, "filed_date": filed_date}),
+            &more,
+        )
+    };
+    let (sales, contracts) = (
+        "us-gaap:SalesRevenueNet",
+        "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax",
+    );
+    let revenue = |(start, end): (&str, &str), amount: &str, cells: Value| {
+        value(
+            "0000789019",
+            "revenue",
+            "annual",
+            (Some(start), end),
+            amount,
+            cells,
+        )
+    };
     let (of_2016, of_2017) = (("2015-07-01", "2016-06-30"), ("2016-07-01", "2017-06-30"));
     let first = || json!({"concept": sales, "is_latest": false});
     let equal = json!({"concept": sales, "change": "equal", "is_latest": false});
     let changed = json!({"concept": contracts, "change": "concept_changed", "is_restated": true});
     let again = json!({"concept": contracts, "change": "equal", "is_restated": true});
     let microsoft = vec![
-        revenue(of_2016, "85320000000", cells(2016, 1, "0001193125-16-662209", "2016-07-28", first())),
-        revenue(of_2016, "85320000000", cells(2016, 2, "0001564590-17-014900", "2017-08-02", equal)),
-        revenue(of_2016, "91154000000", cells(2016, 3, "0001564590-18-019062", "2018-08-03", changed.clone())),
-        revenue(of_2017, "89950000000", cells(2017, 1, "0001564590-17-014900", "2017-08-02", first())),
-        revenue(of_2017, "96571000000", cells(2017, 2, "0001564590-18-019062", "2018-08-03", changed)),
-        revenue(of_2017, "96571000000", cells(2017, 3, "0001564590-19-027952", "2019-08-01", again)),
+        revenue(
+            of_2016,
+            "85320000000",
+            cells(2016, 1, "0001193125-16-662209", "2016-07-28", first()),
+        ),
+        revenue(
+            of_2016,
+            "85320000000",
+            cells(2016, 2, "0001564590-17-014900", "2017-08-02", equal),
+        ),
+        revenue(
+            of_2016,
+            "91154000000",
+            cells(
+                2016,
+                3,
+                "0001564590-18-019062",
+                "2018-08-03",
+                changed.clone(),
+            ),
+        ),
+        revenue(
+            of_2017,
+            "89950000000",
+            cells(2017, 1, "0001564590-17-014900", "2017-08-02", first()),
+        ),
+        revenue(
+            of_2017,
+            "96571000000",
+            cells(2017, 2, "0001564590-18-019062", "2018-08-03", changed),
+        ),
+        revenue(
+            of_2017,
+            "96571000000",
+            cells(2017, 3, "0001564590-19-027952", "2019-08-01", again),
+        ),
     ];
-    let assets = |cells: Value| value("0000886982", "total_assets", "annual", (None, "2008-11-30"), "884547000000", cells);
-    let warned = |more: Value| with(json!({"concept": "us-gaap:Assets", "warnings": ["period_end_differs"]}), &more);
+    let assets = |cells: Value| {
+        value(
+            "0000886982",
+            "total_assets",
+            "annual",
+            (None, "2008-11-30"),
+            "884547000000",
+            cells,
+        )
+    };
+    let warned = |more: Value| {
+        with(
+            json!({"concept": "us-gaap:Assets", "warnings": ["period_end_differs"]}),
+            &more,
+        )
+    };
     let goldman = vec![
-        assets(cells(2008, 1, "0000950123-10-018464", "2010-03-01", warned(json!({"reported_end": "2008-11-28", "is_latest": false})))),
-        assets(cells(2008, 2, "0000950123-11-020067", "2011-03-01", warned(json!({"change": "equal"})))),
+        assets(cells(
+            2008,
+            1,
+            "0000950123-10-018464",
+            "2010-03-01",
+            warned(json!({"reported_end": "2008-11-28", "is_latest": false})),
+        )),
+        assets(cells(
+            2008,
+            2,
+            "0000950123-11-020067",
+            "2011-03-01",
+            warned(json!({"change": "equal"})),
+        )),
     ];
     [
-        table("sec.registrant", "019", vec![registrant("0000789019", json!({"name": "MICROSOFT CORP"}))]),
-        table("sec.registrant", "982", vec![registrant("0000886982", json!({"name": "GOLDMAN SACHS GROUP INC"}))]),
+        table(
+            "sec.registrant",
+            "019",
+            vec![registrant("0000789019", json!({"name": "MICROSOFT CORP"}))],
+        ),
+        table(
+            "sec.registrant",
+            "982",
+            vec![registrant(
+                "0000886982",
+                json!({"name": "GOLDMAN SACHS GROUP INC"}),
+            )],
+        ),
         table("sec.financial_value", "019", microsoft),
         table("sec.financial_value", "982", goldman),
     ]
 }
 
-fn annual(cik: &str, metric: &str, fiscal_year: i32, (start, end): (&str, &str), amount: &str) -> Value {
-    let cells =
-        json!({"fiscal_year": fiscal_year, "accession_number": format!("{cik}-{:02}-000001", fiscal_year % 100), "filed_date": format!("{fiscal_year}-12-01")});
+fn annual(
+    cik: &str,
+    metric: &str,
+    fiscal_year: i32,
+    (start, end): (&str, &str),
+    amount: &str,
+) -> Value {
+    let cells = json!({"fiscal_year": fiscal_year, "accession_number": format!("{cik}-{:02}-000001", fiscal_year % 100), "filed_date": format!("{fiscal_year}-12-01")});
     value(cik, metric, "annual", (Some(start), end), amount, cells)
 }
 
@@ -164,35 +331,93 @@ fn none(cik: &str, metric: &str, series: &str, reason: &str) -> Value {
 fn apple_values() -> Vec<Value> {
     let quarter = |fiscal_period: &str, is_ytd: bool, (start, end): (&str, &str), amount: &str| {
         let cells = json!({"fiscal_year": 2024, "fiscal_period": fiscal_period, "is_ytd": is_ytd, "accession_number": format!("0000320193-24-{}", end.replace('-', "").get(2..).unwrap()), "filed_date": "2024-08-02"});
-        value("0000320193", "operating_cash_flow", "quarterly", (Some(start), end), amount, cells)
+        value(
+            "0000320193",
+            "operating_cash_flow",
+            "quarterly",
+            (Some(start), end),
+            amount,
+            cells,
+        )
     };
-    let eps =
-        json!({"fiscal_year": 2023, "accession_number": "0000320193-23-000106", "filed_date": "2023-11-03", "concept": "us-gaap:EarningsPerShareDiluted"});
+    let eps = json!({"fiscal_year": 2023, "accession_number": "0000320193-23-000106", "filed_date": "2023-11-03", "concept": "us-gaap:EarningsPerShareDiluted"});
     vec![
-        value("0000320193", "eps_diluted", "annual", (Some("2022-09-25"), "2023-09-30"), "6.13", eps),
+        value(
+            "0000320193",
+            "eps_diluted",
+            "annual",
+            (Some("2022-09-25"), "2023-09-30"),
+            "6.13",
+            eps,
+        ),
         quarter("Q1", false, ("2023-10-01", "2023-12-30"), "39895000000"),
         quarter("Q2", true, ("2023-10-01", "2024-03-30"), "62585000000"),
-        annual("0000320193", "revenue", 2023, ("2022-09-25", "2023-09-30"), "383285000000"),
-        annual("0000320193", "revenue", 2024, ("2023-10-01", "2024-09-28"), "391035000000"),
+        annual(
+            "0000320193",
+            "revenue",
+            2023,
+            ("2022-09-25", "2023-09-30"),
+            "383285000000",
+        ),
+        annual(
+            "0000320193",
+            "revenue",
+            2024,
+            ("2023-10-01", "2024-09-28"),
+            "391035000000",
+        ),
         none("0000320193", "revenue", "quarterly", "not_tagged"),
     ]
 }
 
-/// Revenue of 2023 was 20,431 million as first reported and 17,146 million after a business was sold; of 2024 it was only rounded.
+/// Revenue of 2023 was 20,431 million as first reported and 17,146 million after a business was
+/// sold; of 2024 it was only rounded.
 fn kimberly_clark_values() -> Vec<Value> {
     let of_2023 = |observation: i32, number: &str, filed_date: &str, amount: &str, change: &str| {
         let cells = json!({"fiscal_year": 2023, "observation": observation, "accession_number": number, "filed_date": filed_date, "change": change, "is_latest": observation == 3, "is_restated": change == "value"});
-        value("0000055785", "revenue", "annual", (Some("2023-01-01"), "2023-12-31"), amount, cells)
+        value(
+            "0000055785",
+            "revenue",
+            "annual",
+            (Some("2023-01-01"), "2023-12-31"),
+            amount,
+            cells,
+        )
     };
     let of_2024 = |observation: i32, amount: &str, change: &str| {
         let number = format!("0000055785-25-{observation:06}");
         let cells = json!({"fiscal_year": 2024, "observation": observation, "accession_number": number, "filed_date": format!("2025-02-1{observation}"), "change": change, "conflicts": ["us-gaap:SalesRevenueNet=1"]});
-        value("0000055785", "revenue", "annual", (Some("2024-01-01"), "2024-12-31"), amount, cells)
+        value(
+            "0000055785",
+            "revenue",
+            "annual",
+            (Some("2024-01-01"), "2024-12-31"),
+            amount,
+            cells,
+        )
     };
     vec![
-        of_2023(1, "0000055785-24-000018", "2024-02-08", "20431000000", "first"),
-        of_2023(2, "0000055785-25-000013", "2025-02-13", "20431000000", "equal"),
-        of_2023(3, "0001628280-26-007567", "2026-02-12", "17146000000", "value"),
+        of_2023(
+            1,
+            "0000055785-24-000018",
+            "2024-02-08",
+            "20431000000",
+            "first",
+        ),
+        of_2023(
+            2,
+            "0000055785-25-000013",
+            "2025-02-13",
+            "20431000000",
+            "equal",
+        ),
+        of_2023(
+            3,
+            "0001628280-26-007567",
+            "2026-02-12",
+            "17146000000",
+            "value",
+        ),
         of_2024(1, "20058123456", "first"),
         of_2024(2, "20058000000", "rounding"),
         none("0000055785", "total_liabilities", "annual", "not_tagged"),
@@ -200,7 +425,11 @@ fn kimberly_clark_values() -> Vec<Value> {
 }
 
 fn apple_lines() -> Vec<Value> {
-    let line = |statement: &str, line: &str, (series, fiscal_year, fiscal_period): (&str, i32, &str), (start, end): (Option<&str>, &str), cells: Value| {
+    let line = |statement: &str,
+                line: &str,
+                (series, fiscal_year, fiscal_period): (&str, i32, &str),
+                (start, end): (Option<&str>, &str),
+                cells: Value| {
         let row = json!({
             "record_id": format!("sec.statement_line:0000320193:{statement}:{series}:{end}:{line}:{}", cells["accession_number"].as_str().unwrap_or("0000320193-24-000123")), "bucket": "193", "cik": "0000320193", "statement": statement, "line": line,
             "label": line, "unit": "USD", "series": series, "fiscal_year": fiscal_year, "fiscal_period": fiscal_period, "period_start": start, "period_end": end,
@@ -211,16 +440,47 @@ fn apple_lines() -> Vec<Value> {
     };
     let first = json!({"value": "5", "accession_number": "0000320193-22-000108", "filed_date": "2022-10-28", "is_latest": false});
     let restated = json!({"observation": 2, "change": "value", "is_restated": true});
-    let year = |fiscal_year: i32| (format!("{}-10-01", fiscal_year - 1), format!("{fiscal_year}-09-28"));
+    let year = |fiscal_year: i32| {
+        (
+            format!("{}-10-01", fiscal_year - 1),
+            format!("{fiscal_year}-09-28"),
+        )
+    };
     let mut rows = Vec::new();
     for fiscal_year in 2019..=2024 {
         let end = year(fiscal_year).1;
-        rows.push(line("balance", "cash", ("annual", fiscal_year, "FY"), (None, &end), json!({})));
+        rows.push(line(
+            "balance",
+            "cash",
+            ("annual", fiscal_year, "FY"),
+            (None, &end),
+            json!({}),
+        ));
     }
     let (start, end) = year(2024);
-    rows.push(line("cash_flow", "operating_cash_flow", ("quarterly", 2024, "Q2"), (Some(&start), "2024-03-30"), json!({"is_ytd": true, "form": "10-Q"})));
-    rows.extend([first, restated].map(|cells| line("income", "net_income", ("annual", 2022, "FY"), (Some("2021-10-01"), "2022-09-28"), cells)));
-    rows.push(line("income", "net_income", ("annual", 2024, "FY"), (Some(&start), &end), json!({"value": "93736000000"})));
+    rows.push(line(
+        "cash_flow",
+        "operating_cash_flow",
+        ("quarterly", 2024, "Q2"),
+        (Some(&start), "2024-03-30"),
+        json!({"is_ytd": true, "form": "10-Q"}),
+    ));
+    rows.extend([first, restated].map(|cells| {
+        line(
+            "income",
+            "net_income",
+            ("annual", 2022, "FY"),
+            (Some("2021-10-01"), "2022-09-28"),
+            cells,
+        )
+    }));
+    rows.push(line(
+        "income",
+        "net_income",
+        ("annual", 2024, "FY"),
+        (Some(&start), &end),
+        json!({"value": "93736000000"}),
+    ));
     rows
 }
 
@@ -236,13 +496,37 @@ pub fn filing(cik: &str, number: &str, form: &str, filed_date: &str, cells: Valu
 fn apple_filings() -> Vec<Value> {
     let cik = "0000320193";
     vec![
-        filing(cik, "0000320193-23-000106", "10-K", "2023-11-03", json!({"period_of_report": "2023-09-30"})),
+        filing(
+            cik,
+            "0000320193-23-000106",
+            "10-K",
+            "2023-11-03",
+            json!({"period_of_report": "2023-09-30"}),
+        ),
         filing(cik, "0000320193-24-000006", "10-Q", "2024-02-02", json!({})),
         // Of Kimberly-Clark too, as the search over all registrants shows.
         filing(cik, "0000055785-24-000018", "10-K", "2024-02-08", json!({})),
-        filing(cik, "0000320193-24-000067", "8-K", "2024-05-02", json!({"items": ["2.02", "9.01"], "primary_document": null})),
-        filing(cik, "0000320193-24-000123", "10-K", "2024-11-01", json!({"period_of_report": "2024-09-28"})),
-        filing(cik, "0000320193-24-000124", "10-K/A", "2024-11-01", json!({"period_of_report": "2024-09-28"})),
+        filing(
+            cik,
+            "0000320193-24-000067",
+            "8-K",
+            "2024-05-02",
+            json!({"items": ["2.02", "9.01"], "primary_document": null}),
+        ),
+        filing(
+            cik,
+            "0000320193-24-000123",
+            "10-K",
+            "2024-11-01",
+            json!({"period_of_report": "2024-09-28"}),
+        ),
+        filing(
+            cik,
+            "0000320193-24-000124",
+            "10-K/A",
+            "2024-11-01",
+            json!({"period_of_report": "2024-09-28"}),
+        ),
         filing(
             "0009900193",
             "0009900193-24-000001",

@@ -12,18 +12,35 @@ use pubdata_testing::peers::python;
 /// The code of each operation in one language, as it is served.
 async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
     let api = listening.served.ok("/v1/openapi.json").await;
-    let operations = api["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values());
+    let operations = api["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|methods| methods.as_object().unwrap().values());
     // The key that the documents name is nobody's: one of this server takes its place.
-    let key_id = format!("k{}", Digest::of(listening.served.key_of(&[Scope::Geo]).as_bytes()).short(12));
+    let key_id = format!(
+        "k{}",
+        Digest::of(listening.served.key_of(&[Scope::Geo]).as_bytes()).short(12)
+    );
     let source = |operation: &Value| {
         let samples = operation["x-codeSamples"].as_array().unwrap();
-        let sample = samples.iter().find(|sample| sample["label"] == label).unwrap();
-        let source = sample["source"].as_str().unwrap().replace("k0123456789ab", &key_id);
+        let sample = samples
+            .iter()
+            .find(|sample| sample["label"] == label)
+            .unwrap();
+        let source = sample["source"]
+            .as_str()
+            .unwrap()
+            .replace("k0123456789ab", &key_id);
         let operation_id = operation["operationId"].as_str().unwrap();
         let source = match operation_id {
             // Of another key than the other samples send, and with a token of its own.
-            "rotateMyKey" | "revokeMyKey" => with_key(&source, &listening.served.key_of(&[Scope::Geo])),
-            "showInvitation" | "redeemInvitation" => source.replace(NO_TOKEN, &listening.served.invitation()),
+            "rotateMyKey" | "revokeMyKey" => {
+                with_key(&source, &listening.served.key_of(&[Scope::Geo]))
+            }
+            "showInvitation" | "redeemInvitation" => {
+                source.replace(NO_TOKEN, &listening.served.invitation())
+            }
             _ => source,
         };
         (operation_id.to_owned(), source)
@@ -33,8 +50,16 @@ async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
 
 /// A sample that sends a key in place of that of the environment.
 fn with_key(source: &str, key: &str) -> String {
-    let of_environment = ["os.environ[\"PUBDATA_KEY\"]", "process.env.PUBDATA_KEY", "Sys.getenv(\"PUBDATA_KEY\")"];
-    of_environment.iter().fold(source.replace("$PUBDATA_KEY", key), |text, variable| text.replace(variable, &format!("\"{key}\"")))
+    let of_environment = [
+        "os.environ[\"PUBDATA_KEY\"]",
+        "process.env.PUBDATA_KEY",
+        "Sys.getenv(\"PUBDATA_KEY\")",
+    ];
+    of_environment
+        .iter()
+        .fold(source.replace("$PUBDATA_KEY", key), |text, variable| {
+            text.replace(variable, &format!("\"{key}\""))
+        })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,7 +70,11 @@ async fn every_printed_curl_line_is_answered() {
     let listening = Listening::new().await;
     // A status of 400 and more is an exit code; the lines themselves stay as printed.
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join(".curlrc"), "fail-with-body\nsilent\nshow-error\nmax-time = 30\n").unwrap();
+    std::fs::write(
+        folder.path().join(".curlrc"),
+        "fail-with-body\nsilent\nshow-error\nmax-time = 30\n",
+    )
+    .unwrap();
     let samples = served(&listening, "curl").await;
     assert!(samples.len() > 30, "{}", samples.len());
     let failed: Vec<String> = tokio::task::block_in_place(|| {
@@ -53,9 +82,16 @@ async fn every_printed_curl_line_is_answered() {
             let mut shell = Command::new("sh");
             shell.args(["-c", line]).env("CURL_HOME", folder.path());
             let printed = run(&listening, shell, "");
-            let answer = printed.as_deref().map(|text| serde_json::from_str::<Value>(text).unwrap_or_default());
-            let is_answer = |answer: &Value| answer["data"].is_object() || answer["data"].is_array() || answer["@type"].is_string();
-            (!answer.is_ok_and(|answer| is_answer(&answer))).then(|| format!("{operation}: {line}\n{printed:?}"))
+            let answer = printed
+                .as_deref()
+                .map(|text| serde_json::from_str::<Value>(text).unwrap_or_default());
+            let is_answer = |answer: &Value| {
+                answer["data"].is_object()
+                    || answer["data"].is_array()
+                    || answer["@type"].is_string()
+            };
+            (!answer.is_ok_and(|answer| is_answer(&answer)))
+                .then(|| format!("{operation}: {line}\n{printed:?}"))
         };
         samples.iter().filter_map(ask).collect()
     });
@@ -66,14 +102,20 @@ async fn every_printed_curl_line_is_answered() {
 async fn run_all(label: &str, program: Command) {
     let listening = Listening::new().await;
     let samples = served(&listening, label).await;
-    let printed = tokio::task::block_in_place(|| run(&listening, program, &json!(samples).to_string()));
+    let printed =
+        tokio::task::block_in_place(|| run(&listening, program, &json!(samples).to_string()));
     let printed = printed.unwrap_or_else(|said| panic!("{said}"));
-    assert!(printed.contains(&format!("{} samples", samples.len())), "{printed}");
+    assert!(
+        printed.contains(&format!("{} samples", samples.len())),
+        "{printed}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_printed_python_sample_runs() {
-    let Some(python) = python(&["requests"]) else { return };
+    let Some(python) = python(&["requests"]) else {
+        return;
+    };
     let driver = "
 import json, sys
 samples = json.load(sys.stdin)
@@ -125,5 +167,9 @@ async fn every_printed_r_sample_is_r() {
     let mut program = Command::new("Rscript");
     program.args(["-e", driver]);
     let printed = tokio::task::block_in_place(|| run(&listening, program, &text.join("\n")));
-    assert!(printed.unwrap_or_else(|said| panic!("{said}")).ends_with("read"));
+    assert!(
+        printed
+            .unwrap_or_else(|said| panic!("{said}"))
+            .ends_with("read")
+    );
 }

@@ -1,5 +1,6 @@
-//! The guides of `docs/guides`: each block of shell, Python or JavaScript for Node is run, and what is printed below it is what it answers. JSON that is printed may
-//! leave out members, and items at a list's end; other text may not.
+//! The guides of `docs/guides`: each block of shell, Python or JavaScript for Node is run, and what
+//! is printed below it is what it answers. JSON that is printed may leave out members, and items at
+//! a list's end; other text may not.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,7 +31,11 @@ fn blocks(markdown: &str) -> Vec<Block> {
         match line.strip_prefix("```") {
             Some(language) => {
                 if !is_open {
-                    blocks.push(Block { language: language.to_owned(), text: String::new(), line: index + 1 });
+                    blocks.push(Block {
+                        language: language.to_owned(),
+                        text: String::new(),
+                        line: index + 1,
+                    });
                 }
                 is_open = !is_open;
             }
@@ -49,30 +54,64 @@ fn blocks(markdown: &str) -> Vec<Block> {
 /// Where an answer is not what is printed of it.
 fn difference(printed: &Value, answered: &Value, at: &str) -> Option<String> {
     match (printed, answered) {
-        (Value::Object(printed), Value::Object(answered)) => printed.iter().find_map(|(name, value)| {
-            let place = format!("{at}/{name}");
-            answered.get(name).map_or_else(|| Some(format!("{place}: not answered")), |answered| difference(value, answered, &place))
-        }),
-        (Value::Array(printed), Value::Array(answered)) if printed.len() <= answered.len() => {
-            printed.iter().zip(answered).enumerate().find_map(|(index, (printed, answered))| difference(printed, answered, &format!("{at}/{index}")))
+        (Value::Object(printed), Value::Object(answered)) => {
+            printed.iter().find_map(|(name, value)| {
+                let place = format!("{at}/{name}");
+                answered.get(name).map_or_else(
+                    || Some(format!("{place}: not answered")),
+                    |answered| difference(value, answered, &place),
+                )
+            })
         }
-        _ => (printed != answered).then(|| format!("{at}: {printed} is printed, {answered} is answered")),
+        (Value::Array(printed), Value::Array(answered)) if printed.len() <= answered.len() => {
+            printed
+                .iter()
+                .zip(answered)
+                .enumerate()
+                .find_map(|(index, (printed, answered))| {
+                    difference(printed, answered, &format!("{at}/{index}"))
+                })
+        }
+        _ => (printed != answered)
+            .then(|| format!("{at}: {printed} is printed, {answered} is answered")),
     }
 }
 
 /// What is wrong with a block and what is printed below it.
-fn wrong(listening: &Listening, interpreter: &Path, block: &Block, printed: Option<&Block>) -> Option<String> {
+fn wrong(
+    listening: &Listening,
+    interpreter: &Path,
+    block: &Block,
+    printed: Option<&Block>,
+) -> Option<String> {
     let (program, arguments): (&Path, &[&str]) = match block.language.as_str() {
         "sh" => (Path::new("sh"), &["-ec"]),
         // Node 20 has `WebSocket` with the flag only.
-        "javascript" => (Path::new("node"), &["--experimental-websocket", "--no-warnings", "--input-type=module", "-e"]),
+        "javascript" => (
+            Path::new("node"),
+            &[
+                "--experimental-websocket",
+                "--no-warnings",
+                "--input-type=module",
+                "-e",
+            ],
+        ),
         _ => (interpreter, &["-c"]),
     };
     let mut program = Command::new(program);
     // The files that a block writes are read by the next, and it runs the program by its name.
     let folder = Path::new(env!("CARGO_BIN_EXE_pubdata")).parent().unwrap();
-    let path = std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap()))).unwrap();
-    program.args(arguments).arg(&block.text).current_dir(listening.served.place.root()).env("PATH", path);
+    let path = std::env::join_paths(
+        [folder.to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    program
+        .args(arguments)
+        .arg(&block.text)
+        .current_dir(listening.served.place.root())
+        .env("PATH", path);
     let answered = match run(listening, program, "") {
         Ok(answered) => answered.replace(&listening.url, SHOWN_URL),
         Err(said) => return Some(said),
@@ -87,16 +126,34 @@ fn wrong(listening: &Listening, interpreter: &Path, block: &Block, printed: Opti
             Ok(printed) => difference(&printed, &answer(), ""),
             Err(said) => Some(format!("what is printed is not JSON: {said}")),
         },
-        Some(printed) => (printed.text.trim() != answered.trim()).then(|| format!("`{}` is printed, `{}` is answered", printed.text.trim(), answered.trim())),
+        Some(printed) => (printed.text.trim() != answered.trim()).then(|| {
+            format!(
+                "`{}` is printed, `{}` is answered",
+                printed.text.trim(),
+                answered.trim()
+            )
+        }),
         // A problem is never left unsaid.
-        None => answer().get("code").map(|code| format!("it fails with {code}")),
+        None => answer()
+            .get("code")
+            .map(|code| format!("it fails with {code}")),
     }
 }
 
 /// Apple's annual report of 2020, as a feed shows it.
 fn filing() -> NewEvent {
-    let entity = StreamEntity { cik: "0000320193".to_owned(), name: Some("Apple Inc.".to_owned()), role: Some("filer".to_owned()), sic: None };
-    let filing = StreamFiling { forms: vec!["10-K".to_owned()], filed_date: Some("2020-10-30".to_owned()), entities: vec![entity], ..StreamFiling::default() };
+    let entity = StreamEntity {
+        cik: "0000320193".to_owned(),
+        name: Some("Apple Inc.".to_owned()),
+        role: Some("filer".to_owned()),
+        sic: None,
+    };
+    let filing = StreamFiling {
+        forms: vec!["10-K".to_owned()],
+        filed_date: Some("2020-10-30".to_owned()),
+        entities: vec![entity],
+        ..StreamFiling::default()
+    };
     NewEvent {
         event: EventKind::Filing,
         accession_number: "0000320193-20-000096".parse().unwrap(),
@@ -108,18 +165,32 @@ fn filing() -> NewEvent {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_of_the_guides_is_answered_as_printed() {
-    let Some(interpreter) = python(&["requests", "websockets", "polars"]).filter(|_| has("curl") && has("node")) else { return };
+    let Some(interpreter) =
+        python(&["requests", "websockets", "polars"]).filter(|_| has("curl") && has("node"))
+    else {
+        return;
+    };
     let listening = Listening::new().await;
-    EventLog::open(&listening.served.home, |_| ()).unwrap().append(vec![filing()], jiff::Timestamp::now()).unwrap();
+    EventLog::open(&listening.served.home, |_| ())
+        .unwrap()
+        .append(vec![filing()], jiff::Timestamp::now())
+        .unwrap();
     listening.served.service.follow_log().await.unwrap();
     let mut failed = Vec::new();
     let mut count = 0;
     for path in files_below(&project("docs/guides")) {
         let guide = path.file_name().unwrap().to_string_lossy().into_owned();
         let blocks = blocks(&std::fs::read_to_string(&path).unwrap());
-        for (index, block) in blocks.iter().enumerate().filter(|(_, block)| ["sh", "python", "javascript"].contains(&block.language.as_str())) {
-            let printed = blocks.get(index + 1).filter(|next| ["json", "text"].contains(&next.language.as_str()));
-            let said = tokio::task::block_in_place(|| wrong(&listening, &interpreter, block, printed));
+        for (index, block) in blocks
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| ["sh", "python", "javascript"].contains(&block.language.as_str()))
+        {
+            let printed = blocks
+                .get(index + 1)
+                .filter(|next| ["json", "text"].contains(&next.language.as_str()));
+            let said =
+                tokio::task::block_in_place(|| wrong(&listening, &interpreter, block, printed));
             failed.extend(said.map(|said| format!("docs/guides/{guide}:{}: {said}", block.line)));
             count += 1;
         }
@@ -132,17 +203,32 @@ async fn every_request_of_the_guides_is_answered_as_printed() {
 fn an_answer_that_is_not_as_printed_is_found() {
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let answered = json(r#"{"data": [{"a": 1, "b": null}, {"a": 2}], "meta": {"x": "y"}}"#);
-    assert_eq!(difference(&json(r#"{"data": [{"a": 1}]}"#), &answered, ""), None);
+    assert_eq!(
+        difference(&json(r#"{"data": [{"a": 1}]}"#), &answered, ""),
+        None
+    );
     for (printed, said) in [
-        (r#"{"data": [{"a": 2}]}"#, "/data/0/a: 2 is printed, 1 is answered"),
+        (
+            r#"{"data": [{"a": 2}]}"#,
+            "/data/0/a: 2 is printed, 1 is answered",
+        ),
         (r#"{"data": [{"c": 2}]}"#, "/data/0/c: not answered"),
-        (r#"{"meta": "y"}"#, "/meta: \"y\" is printed, {\"x\":\"y\"} is answered"),
+        (
+            r#"{"meta": "y"}"#,
+            "/meta: \"y\" is printed, {\"x\":\"y\"} is answered",
+        ),
     ] {
-        assert_eq!(difference(&json(printed), &answered, ""), Some(said.to_owned()));
+        assert_eq!(
+            difference(&json(printed), &answered, ""),
+            Some(said.to_owned())
+        );
     }
     let found = blocks("text\n```sh\necho\n```\n\n```json\n{}\n```\n");
     assert_eq!(
-        found.iter().map(|block| (block.language.as_str(), block.text.as_str(), block.line)).collect::<Vec<_>>(),
+        found
+            .iter()
+            .map(|block| (block.language.as_str(), block.text.as_str(), block.line))
+            .collect::<Vec<_>>(),
         [("sh", "echo\n", 2), ("json", "{}\n", 6)]
     );
 }

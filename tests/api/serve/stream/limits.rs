@@ -1,4 +1,5 @@
-//! Limits that two servers share, in a real Redis: together they let through what the plan says, and what they do while it is away.
+//! Limits that two servers share, in a real Redis: together they let through what the plan says,
+//! and what they do while it is away.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,10 +19,24 @@ impl Redis {
     fn start(address: SocketAddr, folder: &Path) -> Option<Self> {
         let port = address.port().to_string();
         let mut command = Command::new("redis-server");
-        command.args(["--bind", "127.0.0.1", "--port", &port, "--save", "", "--appendonly", "no", "--dir"]).arg(folder);
+        command
+            .args([
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                &port,
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+            ])
+            .arg(folder);
         match command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
             Ok(child) => {
-                until("Redis listens", || std::net::TcpStream::connect(address).is_ok());
+                until("Redis listens", || {
+                    std::net::TcpStream::connect(address).is_ok()
+                });
                 Some(Self(child))
             }
             Err(error) => {
@@ -43,29 +58,70 @@ impl Drop for Redis {
 async fn servers_that_share_limits_let_through_one_plan_together() {
     let world = World::new().await;
     let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
-    let Some(redis) = Redis::start(address, folder.path()) else { return };
-    let plan = |name: &str| NewKey { name: name.to_owned(), scopes: vec![Scope::Geo], plan: "free".to_owned(), expires_at: None };
-    let create = |name: &str| Keys::open(&world.home).create(plan(name), &world.plans(), jiff::Timestamp::now()).unwrap().key;
+    let Some(redis) = Redis::start(address, folder.path()) else {
+        return;
+    };
+    let plan = |name: &str| NewKey {
+        name: name.to_owned(),
+        scopes: vec![Scope::Geo],
+        plan: "free".to_owned(),
+        expires_at: None,
+    };
+    let create = |name: &str| {
+        Keys::open(&world.home)
+            .create(plan(name), &world.plans(), jiff::Timestamp::now())
+            .unwrap()
+            .key
+    };
     let burst = world.plans().of_key("free").unwrap().burst;
     let url = format!("redis://{address}");
     let begin = |when_away: &str| {
         let server = free_address();
-        (start(world.folder.path(), server, &["--limits", &url, "--limits-when-away", when_away]), server)
+        (
+            start(
+                world.folder.path(),
+                server,
+                &["--limits", &url, "--limits-when-away", when_away],
+            ),
+            server,
+        )
     };
     let servers = [begin("open"), begin("closed")];
     let [open, closed] = [servers[0].1, servers[1].1];
-    until("both are ready", || [open, closed].iter().all(|server| ask(*server, PATH, &world.key).is_some_and(|(status, _)| status == 200)));
+    until("both are ready", || {
+        [open, closed]
+            .iter()
+            .all(|server| ask(*server, PATH, &world.key).is_some_and(|(status, _)| status == 200))
+    });
 
     let key = create("one");
-    let answers: Vec<u16> = (0..burst + 4).map(|turn| ask([open, closed][turn as usize % 2], PATH, &key).unwrap().0).collect();
+    let answers: Vec<u16> = (0..burst + 4)
+        .map(|turn| {
+            ask([open, closed][turn as usize % 2], PATH, &key)
+                .unwrap()
+                .0
+        })
+        .collect();
     let passed = answers.iter().filter(|status| **status == 200).count() as u64;
-    assert!((burst..=burst + 1).contains(&passed), "one bucket of {burst}, which may fill by one meanwhile: {answers:?}");
-    assert!(answers.iter().all(|status| [200, 429].contains(status)) && answers.last() == Some(&429), "{answers:?}");
+    assert!(
+        (burst..=burst + 1).contains(&passed),
+        "one bucket of {burst}, which may fill by one meanwhile: {answers:?}"
+    );
+    assert!(
+        answers.iter().all(|status| [200, 429].contains(status)) && answers.last() == Some(&429),
+        "{answers:?}"
+    );
 
     drop(redis);
     let (other, refused) = (create("other"), create("refused"));
-    until("the one counts by itself", || ask(open, PATH, &other).is_some_and(|(status, _)| status == 200));
-    until("the other refuses", || ask(closed, PATH, &refused).is_some_and(|(status, _)| status == 429));
+    until("the one counts by itself", || {
+        ask(open, PATH, &other).is_some_and(|(status, _)| status == 200)
+    });
+    until("the other refuses", || {
+        ask(closed, PATH, &refused).is_some_and(|(status, _)| status == 429)
+    });
     let _redis = Redis::start(address, folder.path()).unwrap();
-    until("and answers again", || ask(closed, PATH, &refused).is_some_and(|(status, _)| status == 200));
+    until("and answers again", || {
+        ask(closed, PATH, &refused).is_some_and(|(status, _)| status == 200)
+    });
 }

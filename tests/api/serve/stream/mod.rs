@@ -1,4 +1,5 @@
-//! `WS /v1/stream`, spoken to by a WebSocket client over a real connection, on a log that the tests write.
+//! `WS /v1/stream`, spoken to by a WebSocket client over a real connection, on a log that the tests
+//! write.
 
 mod access;
 mod asyncapi;
@@ -57,9 +58,17 @@ impl Room {
     async fn over(world: World, log: EventLog) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = axum::ServiceExt::<axum::extract::Request>::into_make_service_with_connect_info::<SocketAddr>(world.router.clone());
+        let router =
+            axum::ServiceExt::<axum::extract::Request>::into_make_service_with_connect_info::<
+                SocketAddr,
+            >(world.router.clone());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { world, address, log, server }
+        Self {
+            world,
+            address,
+            log,
+            server,
+        }
     }
 
     /// Logs filings and lets the server read them.
@@ -70,7 +79,10 @@ impl Room {
 
     /// A socket with the world's key.
     pub async fn connect(&self) -> Client<TcpStream> {
-        let mut client = self.connect_with(&[("x-api-key", &self.world.key)]).await.unwrap();
+        let mut client = self
+            .connect_with(&[("x-api-key", &self.world.key)])
+            .await
+            .unwrap();
         let welcome = client.next().await;
         assert_eq!(welcome["type"], "welcome");
         client.connection_id = welcome["connection_id"].as_str().unwrap().to_owned();
@@ -78,7 +90,10 @@ impl Room {
     }
 
     /// A socket, or status and problem.
-    pub async fn connect_with(&self, headers: &[(&str, &str)]) -> Result<Client<TcpStream>, (u16, Value)> {
+    pub async fn connect_with(
+        &self,
+        headers: &[(&str, &str)],
+    ) -> Result<Client<TcpStream>, (u16, Value)> {
         let stream = TcpStream::connect(self.address).await.unwrap();
         Client::open(stream, &format!("ws://{}/v1/stream", self.address), headers).await
     }
@@ -86,7 +101,12 @@ impl Room {
 
 /// A filing with a form and one party.
 pub fn filing(number: u32, form: &str, cik: &str) -> NewEvent {
-    let entity = StreamEntity { cik: cik.to_owned(), name: None, role: Some("filer".to_owned()), sic: None };
+    let entity = StreamEntity {
+        cik: cik.to_owned(),
+        name: None,
+        role: Some("filer".to_owned()),
+        sic: None,
+    };
     let filing = StreamFiling {
         forms: vec![form.to_owned()],
         filed_date: Some("2026-01-15".to_owned()),
@@ -113,16 +133,29 @@ pub struct Client<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
-    pub async fn open(stream: S, url: &str, headers: &[(&str, &str)]) -> Result<Self, (u16, Value)> {
+    pub async fn open(
+        stream: S,
+        url: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<Self, (u16, Value)> {
         let mut request = url.into_client_request().unwrap();
         for (name, value) in headers {
-            request.headers_mut().insert(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+            request.headers_mut().insert(
+                axum::http::HeaderName::try_from(*name).unwrap(),
+                value.parse().unwrap(),
+            );
         }
         match tokio_tungstenite::client_async(request, stream).await {
-            Ok((socket, _)) => Ok(Self { socket, connection_id: String::new() }),
+            Ok((socket, _)) => Ok(Self {
+                socket,
+                connection_id: String::new(),
+            }),
             Err(Error::Http(response)) => {
                 let body = response.body().as_deref().unwrap_or_default();
-                Err((response.status().as_u16(), serde_json::from_slice(body).unwrap_or_default()))
+                Err((
+                    response.status().as_u16(),
+                    serde_json::from_slice(body).unwrap_or_default(),
+                ))
             }
             Err(error) => panic!("{error}"),
         }
@@ -144,7 +177,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// The same for whoever has no time to hold each against the document.
     pub async fn next_as_sent(&mut self) -> Value {
         loop {
-            match tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("a message comes") {
+            match tokio::time::timeout(PATIENCE, self.socket.next())
+                .await
+                .expect("a message comes")
+            {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 other => panic!("{other:?}"),
@@ -155,7 +191,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// Subscribes and returns the answer.
     pub async fn subscribe(&mut self, id: &str, more: Value) -> Value {
         let mut message = json!({"type": "subscribe", "id": id});
-        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        message
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         self.send(&message).await;
         self.next().await
     }
@@ -164,9 +203,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     pub async fn until_closed(&mut self) -> (Vec<Value>, Option<u16>) {
         let mut messages = Vec::new();
         loop {
-            match tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("the socket is closed") {
-                Some(Ok(Message::Text(text))) => messages.push(asyncapi::held(serde_json::from_str(&text).unwrap())),
-                Some(Ok(Message::Close(frame))) => return (messages, frame.map(|frame| frame.code.into())),
+            match tokio::time::timeout(PATIENCE, self.socket.next())
+                .await
+                .expect("the socket is closed")
+            {
+                Some(Ok(Message::Text(text))) => {
+                    messages.push(asyncapi::held(serde_json::from_str(&text).unwrap()))
+                }
+                Some(Ok(Message::Close(frame))) => {
+                    return (messages, frame.map(|frame| frame.code.into()));
+                }
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return (messages, None),
             }
@@ -175,14 +221,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
 
     /// Whether nothing follows, as after a close that both sides have said.
     pub async fn is_over(&mut self) -> bool {
-        matches!(tokio::time::timeout(PATIENCE, self.socket.next()).await, Ok(None | Some(Err(Error::ConnectionClosed))))
+        matches!(
+            tokio::time::timeout(PATIENCE, self.socket.next()).await,
+            Ok(None | Some(Err(Error::ConnectionClosed)))
+        )
     }
 
     /// What is refused: the error's code and the close code.
     pub async fn refusal(&mut self) -> (String, Option<u16>) {
         let (messages, code) = self.until_closed().await;
         let error = messages.last().unwrap();
-        assert_eq!((&error["type"], &error["fatal"]), (&json!("error"), &json!(true)), "{messages:?}");
+        assert_eq!(
+            (&error["type"], &error["fatal"]),
+            (&json!("error"), &json!(true)),
+            "{messages:?}"
+        );
         (error["code"].as_str().unwrap().to_owned(), code)
     }
 }

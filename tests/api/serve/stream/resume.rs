@@ -12,26 +12,47 @@ async fn a_client_that_comes_back_gets_what_it_missed_and_then_what_is_new() {
     let mut room = Room::new().await;
     let mut client = room.connect().await;
     client.subscribe("s", json!({})).await;
-    room.say(vec![filing(1, "8-K", APPLE), filing(2, "8-K", APPLE)]).await;
-    let last = [client.next().await, client.next().await].iter().map(seq).max().unwrap();
+    room.say(vec![filing(1, "8-K", APPLE), filing(2, "8-K", APPLE)])
+        .await;
+    let last = [client.next().await, client.next().await]
+        .iter()
+        .map(seq)
+        .max()
+        .unwrap();
     drop(client);
-    room.say(vec![filing(3, "8-K", APPLE), filing(4, "8-K", NVIDIA)]).await;
+    room.say(vec![filing(3, "8-K", APPLE), filing(4, "8-K", NVIDIA)])
+        .await;
     let mut client = room.connect().await;
-    assert_eq!(client.subscribe("s", json!({"since_seq": last})).await["from_seq"], 3);
+    assert_eq!(
+        client.subscribe("s", json!({"since_seq": last})).await["from_seq"],
+        3
+    );
     room.say(vec![filing(5, "8-K", APPLE)]).await;
     let mut messages = Vec::new();
     for _ in 0..3 {
         messages.push(client.next().await);
     }
-    assert_eq!(messages.iter().map(|message| (seq(message), message["replay"].as_bool().unwrap())).collect::<Vec<_>>(), [(3, true), (4, true), (5, false)]);
+    assert_eq!(
+        messages
+            .iter()
+            .map(|message| (seq(message), message["replay"].as_bool().unwrap()))
+            .collect::<Vec<_>>(),
+        [(3, true), (4, true), (5, false)]
+    );
 }
 
-/// Sockets come, ask for the past and go while filings pour in: every subscription sees every number from its own on, in order, once.
+/// Sockets come, ask for the past and go while filings pour in: every subscription sees every
+/// number from its own on, in order, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
     const LAST: u64 = 3_000;
     let mut room = Room::new().await;
-    room.say((1..=500).map(|number| filing(number, "8-K", APPLE)).collect()).await;
+    room.say(
+        (1..=500)
+            .map(|number| filing(number, "8-K", APPLE))
+            .collect(),
+    )
+    .await;
     let mut watchers = Vec::new();
     for start in [0_u64, 1, 63, 64, 65, 499, 500] {
         let mut client = room.connect().await;
@@ -42,12 +63,18 @@ async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
             let mut second_from = None;
             while of_first.last() != Some(&LAST) || of_second.last() != Some(&LAST) {
                 if second_from.is_none() && of_first.len() > 400 {
-                    client.send(&json!({"type": "subscribe", "id": "second", "since_seq": start / 2})).await;
+                    client
+                        .send(&json!({"type": "subscribe", "id": "second", "since_seq": start / 2}))
+                        .await;
                     second_from = Some(start / 2);
                 }
                 let message = client.next().await;
                 for id in message["subscription_ids"].as_array().into_iter().flatten() {
-                    if id == "first" { of_first.push(seq(&message)) } else { of_second.push(seq(&message)) }
+                    if id == "first" {
+                        of_first.push(seq(&message))
+                    } else {
+                        of_second.push(seq(&message))
+                    }
                 }
             }
             assert_eq!(of_first, (start + 1..=LAST).collect::<Vec<_>>());
@@ -57,7 +84,12 @@ async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
     let mut number = 501;
     while u64::from(number) <= LAST {
         let next = (number + 97).min(u32::try_from(LAST).unwrap() + 1);
-        room.say((number..next).map(|number| filing(number, "8-K", APPLE)).collect()).await;
+        room.say(
+            (number..next)
+                .map(|number| filing(number, "8-K", APPLE))
+                .collect(),
+        )
+        .await;
         number = next;
     }
     for watcher in watchers {
@@ -65,11 +97,13 @@ async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
     }
 }
 
-/// Numbers of a log that begins anew are small: what comes is none of what was there when the subscription was made.
+/// Numbers of a log that begins anew are small: what comes is none of what was there when the
+/// subscription was made.
 #[tokio::test]
 async fn what_a_log_that_begins_anew_brings_is_no_replay() {
     let mut room = Room::new().await;
-    room.say((1..=3).map(|number| filing(number, "8-K", APPLE)).collect()).await;
+    room.say((1..=3).map(|number| filing(number, "8-K", APPLE)).collect())
+        .await;
     let mut client = room.connect().await;
     client.subscribe("s", json!({"since_seq": 0})).await;
     for number in 1..=3 {
@@ -83,11 +117,20 @@ async fn what_a_log_that_begins_anew_brings_is_no_replay() {
     }
     // Two answers: between them the socket has seen that the log is another.
     for id in ["b", "c"] {
-        client.subscribe(id, json!({"filters": {"ciks": [NVIDIA]}})).await;
+        client
+            .subscribe(id, json!({"filters": {"ciks": [NVIDIA]}}))
+            .await;
     }
     room.say(vec![filing(6, "8-K", APPLE)]).await;
     let message = client.next().await;
-    assert_eq!((seq(&message), &message["data"]["accession_number"], &message["replay"]), (3, &json!("0009999999-26-000006"), &json!(false)));
+    assert_eq!(
+        (
+            seq(&message),
+            &message["data"]["accession_number"],
+            &message["replay"]
+        ),
+        (3, &json!("0009999999-26-000006"), &json!(false))
+    );
 }
 
 #[tokio::test]
@@ -97,13 +140,25 @@ async fn a_time_can_be_asked_for_as_well_as_a_number() {
         room.world.set_clock(&format!("2026-01-15T0{hour}:00:00Z"));
         room.say(vec![filing(number, "8-K", APPLE)]).await;
     }
-    for (since, expected) in [("2026-01-14T00:00:00Z", 1), ("2026-01-15T02:00:00Z", 2), ("2026-01-15T01:00:00-01:30", 4), ("2026-01-15T05:00:00.000000001Z", 5)]
-    {
+    for (since, expected) in [
+        ("2026-01-14T00:00:00Z", 1),
+        ("2026-01-15T02:00:00Z", 2),
+        ("2026-01-15T01:00:00-01:30", 4),
+        ("2026-01-15T05:00:00.000000001Z", 5),
+    ] {
         let mut client = room.connect().await;
         let answer = client.subscribe("s", json!({"since": since})).await;
-        assert_eq!((&answer["type"], &answer["from_seq"]), (&json!("subscribed"), &json!(expected)), "{since}: {answer}");
+        assert_eq!(
+            (&answer["type"], &answer["from_seq"]),
+            (&json!("subscribed"), &json!(expected)),
+            "{since}: {answer}"
+        );
         if expected < 5 {
-            assert_eq!(seq(&client.next().await), expected, "no gap is told: nothing is missing");
+            assert_eq!(
+                seq(&client.next().await),
+                expected,
+                "no gap is told: nothing is missing"
+            );
         }
     }
 }
@@ -112,17 +167,36 @@ async fn a_time_can_be_asked_for_as_well_as_a_number() {
 async fn what_is_no_longer_kept_is_told_as_a_gap() {
     let mut room = Room::new().await;
     room.world.set_clock("2026-01-10T00:00:00Z");
-    room.say(vec![filing(1, "8-K", APPLE), filing(2, "8-K", APPLE)]).await;
+    room.say(vec![filing(1, "8-K", APPLE), filing(2, "8-K", APPLE)])
+        .await;
     room.world.set_clock("2026-01-14T12:00:00Z");
     room.say(vec![filing(3, "8-K", APPLE)]).await;
-    let mut client = room.connect_with(&[("x-api-key", &room.world.key)]).await.unwrap();
+    let mut client = room
+        .connect_with(&[("x-api-key", &room.world.key)])
+        .await
+        .unwrap();
     let welcome = client.next().await;
-    assert_eq!((&welcome["seq"], &welcome["oldest_seq"]), (&json!(3), &json!(3)));
-    assert_eq!(client.subscribe("a", json!({"since_seq": 0})).await["from_seq"], 3);
-    assert_eq!(client.next().await, json!({"type": "gap", "id": "a", "from_seq": 1, "to_seq": 2}));
+    assert_eq!(
+        (&welcome["seq"], &welcome["oldest_seq"]),
+        (&json!(3), &json!(3))
+    );
+    assert_eq!(
+        client.subscribe("a", json!({"since_seq": 0})).await["from_seq"],
+        3
+    );
+    assert_eq!(
+        client.next().await,
+        json!({"type": "gap", "id": "a", "from_seq": 1, "to_seq": 2})
+    );
     assert_eq!(seq(&client.next().await), 3);
-    client.subscribe("b", json!({"since": "2026-01-09T00:00:00Z"})).await;
-    assert_eq!(client.next().await, json!({"type": "gap", "id": "b", "from_seq": null, "to_seq": 2}), "of a time no number is known");
+    client
+        .subscribe("b", json!({"since": "2026-01-09T00:00:00Z"}))
+        .await;
+    assert_eq!(
+        client.next().await,
+        json!({"type": "gap", "id": "b", "from_seq": null, "to_seq": 2}),
+        "of a time no number is known"
+    );
     assert_eq!(seq(&client.next().await), 3);
     client.subscribe("c", json!({"since_seq": 2})).await;
     assert_eq!(client.next().await["type"], "filing", "nothing is missing");
@@ -137,11 +211,20 @@ async fn an_event_that_is_too_long_is_told_as_a_gap_and_the_next_one_comes() {
     room.say(vec![long, filing(2, "8-K", APPLE)]).await;
     let mut client = room.connect().await;
     client.subscribe("a", json!({"since_seq": 0})).await;
-    assert_eq!(client.next().await, json!({"type": "gap", "id": "a", "from_seq": 1, "to_seq": 1}));
+    assert_eq!(
+        client.next().await,
+        json!({"type": "gap", "id": "a", "from_seq": 1, "to_seq": 1})
+    );
     assert_eq!(seq(&client.next().await), 2);
-    client.subscribe("b", json!({"since_seq": 0, "filters": {"ciks": [NVIDIA]}})).await;
+    client
+        .subscribe("b", json!({"since_seq": 0, "filters": {"ciks": [NVIDIA]}}))
+        .await;
     room.say(vec![filing(3, "8-K", NVIDIA)]).await;
-    assert_eq!(seq(&client.next().await), 3, "who did not ask for it is told nothing");
+    assert_eq!(
+        seq(&client.next().await),
+        3,
+        "who did not ask for it is told nothing"
+    );
 }
 
 #[tokio::test]
@@ -149,10 +232,18 @@ async fn a_new_release_completes_what_is_sent_again() {
     let mut room = Room::new().await;
     room.say(vec![filing(1, "8-K", "0009900777")]).await;
     let mut client = room.connect().await;
-    let answer = client.subscribe("early", json!({"filters": {"tickers": ["NEWCO"]}, "since_seq": 0})).await;
+    let answer = client
+        .subscribe(
+            "early",
+            json!({"filters": {"tickers": ["NEWCO"]}, "since_seq": 0}),
+        )
+        .await;
     assert_eq!(answer["notices"][0]["code"], "TICKER_UNKNOWN");
     let mut draft = super::sec::draft();
-    let newcomer = super::sec::registrant("0009900777", json!({"name": "New Company Inc.", "tickers": ["NEWCO"], "exchanges": ["NYSE"]}));
+    let newcomer = super::sec::registrant(
+        "0009900777",
+        json!({"name": "New Company Inc.", "tickers": ["NEWCO"], "exchanges": ["NYSE"]}),
+    );
     draft.tables.push(crate::serve::home::Table {
         dataset_id: "sec.registrant",
         vintage_year: None,
@@ -164,7 +255,14 @@ async fn a_new_release_completes_what_is_sent_again() {
     super::sec::publish(&room.world, draft).await;
     room.say(vec![filing(2, "8-K", "0009900777")]).await;
     let sent = client.next().await;
-    assert_eq!((seq(&sent), &sent["data"]["entities"][0]["ticker"]), (2, &json!("NEWCO")), "the ticker is looked up again");
+    assert_eq!(
+        (seq(&sent), &sent["data"]["entities"][0]["ticker"]),
+        (2, &json!("NEWCO")),
+        "the ticker is looked up again"
+    );
     client.subscribe("late", json!({"since_seq": 0})).await;
-    assert_eq!(client.next().await["data"]["entities"][0]["name"], "New Company Inc.");
+    assert_eq!(
+        client.next().await["data"]["entities"][0]["name"],
+        "New Company Inc."
+    );
 }

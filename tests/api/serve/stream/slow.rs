@@ -30,7 +30,12 @@ async fn one_who_does_not_read_is_cut_off_and_the_others_notice_nothing() {
     let mut number = 0;
     while sockets(&room).await == 4 {
         assert!(number < 20_000, "the slow one is never cut off");
-        room.say((number..number + 50).map(|number| long(number + 1)).collect()).await;
+        room.say(
+            (number..number + 50)
+                .map(|number| long(number + 1))
+                .collect(),
+        )
+        .await;
         number += 50;
         for client in &mut others {
             for expected in number - 49..=number {
@@ -39,7 +44,8 @@ async fn one_who_does_not_read_is_cut_off_and_the_others_notice_nothing() {
         }
     }
     assert!(number > 200, "{number}: so many may wait");
-    // What had left the server before is still there to be read; then comes the reason, or the end of the connection.
+    // What had left the server before is still there to be read; then comes the reason, or the end
+    // of the connection.
     let (messages, code) = slow.until_closed().await;
     assert!(messages.len() < number as usize);
     assert!(matches!(code, Some(4408) | None), "{code:?}");
@@ -98,7 +104,10 @@ async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
     let stopped = Instant::now();
     while sockets(&room).await == 1 {
         // Sooner than one who reads nothing at all for as long as a write may take.
-        assert!(stopped.elapsed() < Duration::from_secs(15), "it is never cut off");
+        assert!(
+            stopped.elapsed() < Duration::from_secs(15),
+            "it is never cut off"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -113,7 +122,12 @@ async fn a_burst_is_no_reason_to_cut_anyone_off() {
         client.subscribe("s", json!({})).await;
         clients.push(client);
     }
-    room.say((1..=5_000).map(|number| filing(number, "8-K", APPLE)).collect()).await;
+    room.say(
+        (1..=5_000)
+            .map(|number| filing(number, "8-K", APPLE))
+            .collect(),
+    )
+    .await;
     // All at once: who waits for the others to have read does not read.
     let read = clients.iter_mut().map(|client| async move {
         for expected in 1..=5_000 {

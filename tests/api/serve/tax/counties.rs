@@ -1,4 +1,5 @@
-//! States whose local taxes are their counties': Florida in 2026 (form DR-15DSS), Virginia (Tax Bulletin 22-7), New York (Publication 718).
+//! States whose local taxes are their counties': Florida in 2026 (form DR-15DSS), Virginia (Tax
+//! Bulletin 22-7), New York (Publication 718).
 
 use serde_json::{Value, json};
 
@@ -42,9 +43,25 @@ async fn world_without_boundaries() -> World {
 }
 
 async fn world_with(has_boundaries: bool) -> World {
-    let table = |dataset_id, folders, rows| Table { dataset_id, vintage_year: None, bucket: None, folders, rows, report: PartReport::default() };
-    let zips = ZIPS.iter().map(|(code, city, state, counties)| zip(&format!("{code}|{city}|{state}|{}|0|0|standard|{code}|same_code", counties[0])));
-    let touched = ZIPS.iter().flat_map(|(code, _, _, counties)| counties.iter().map(move |county| zip_county(code, county, "", 0.5)));
+    let table = |dataset_id, folders, rows| Table {
+        dataset_id,
+        vintage_year: None,
+        bucket: None,
+        folders,
+        rows,
+        report: PartReport::default(),
+    };
+    let zips = ZIPS.iter().map(|(code, city, state, counties)| {
+        zip(&format!(
+            "{code}|{city}|{state}|{}|0|0|standard|{code}|same_code",
+            counties[0]
+        ))
+    });
+    let touched = ZIPS.iter().flat_map(|(code, _, _, counties)| {
+        counties
+            .iter()
+            .map(move |county| zip_county(code, county, "", 0.5))
+    });
     let states = [
         ("FL", "Florida", "0.06", "12"),
         ("HI", "Hawaii", "0.04", "15"),
@@ -55,17 +72,31 @@ async fn world_with(has_boundaries: bool) -> World {
     let mut tables = vec![
         table("zip.zip", &[], zips.collect()),
         table("zip.county", &[], touched.collect()),
-        table("tax.state", &[], states.map(|(state, name, rate, _)| rule(state, name, "full", "counties", Some(rate))).to_vec()),
+        table(
+            "tax.state",
+            &[],
+            states
+                .map(|(state, name, rate, _)| rule(state, name, "full", "counties", Some(rate)))
+                .to_vec(),
+        ),
         table("tax.taxability", &[], taxability()),
     ];
     for (state, _, _, fips) in states {
-        let folders: &'static [(&'static str, &'static str)] = Box::leak(Box::new([("state", state), ("bucket", "0")]));
+        let folders: &'static [(&'static str, &'static str)] =
+            Box::leak(Box::new([("state", state), ("bucket", "0")]));
         let (rates, places) = counties(state, fips);
         tables.push(table("tax.rate", &folders[..1], rates));
         tables.extend(has_boundaries.then(|| table("tax.boundary", folders, places)));
     }
     let world = World::empty(|_| {}).await;
-    world.publish(&Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }).await;
+    world
+        .publish(&Draft {
+            tables,
+            is_sample: false,
+            published_at: "2026-01-10T01:00:00Z",
+            due: None,
+        })
+        .await;
     world.service.refresh().await.unwrap();
     world
 }
@@ -75,14 +106,41 @@ async fn a_zip_code_in_one_county_has_the_states_and_the_countys_tax() {
     let world = world().await;
     // Orlando: 6 and 0.5 percent. Its ZIP code 32801 lies in Orange County whole.
     let orlando = rate(&world, "zip=32801&date=2026-03-02").await;
-    let expected = ["state 12 0.06", "county 095 0.005"].map(str::to_owned).to_vec();
-    assert_eq!(outcome(&orlando["data"]), ("0.065".to_owned(), "county", expected));
-    assert_eq!((&orlando["data"]["coverage"]["level"], &orlando["data"]["match"]["is_ambiguous"]), (&json!("full"), &json!(false)));
-    assert_eq!((&orlando["data"]["county_rate"], &orlando["data"]["components"][1]["effective_to"]), (&json!(0.005), &json!("2026-12-31")));
-    assert!(!notices(&orlando).contains(&"RATE_PARTLY_UNKNOWN") && !notices(&orlando).contains(&"BOUNDARIES_NOT_PUBLISHED"), "{orlando}");
+    let expected = ["state 12 0.06", "county 095 0.005"]
+        .map(str::to_owned)
+        .to_vec();
+    assert_eq!(
+        outcome(&orlando["data"]),
+        ("0.065".to_owned(), "county", expected)
+    );
+    assert_eq!(
+        (
+            &orlando["data"]["coverage"]["level"],
+            &orlando["data"]["match"]["is_ambiguous"]
+        ),
+        (&json!("full"), &json!(false))
+    );
+    assert_eq!(
+        (
+            &orlando["data"]["county_rate"],
+            &orlando["data"]["components"][1]["effective_to"]
+        ),
+        (&json!(0.005), &json!("2026-12-31"))
+    );
+    assert!(
+        !notices(&orlando).contains(&"RATE_PARTLY_UNKNOWN")
+            && !notices(&orlando).contains(&"BOUNDARIES_NOT_PUBLISHED"),
+        "{orlando}"
+    );
     // Naples is in Collier County, which levies none.
     let naples = rate(&world, "zip=34102&date=2026-03-02").await;
-    assert_eq!((&naples["data"]["combined_rate"], &naples["data"]["coverage"]["level"]), (&json!(0.06), &json!("full")));
+    assert_eq!(
+        (
+            &naples["data"]["combined_rate"],
+            &naples["data"]["coverage"]["level"]
+        ),
+        (&json!(0.06), &json!("full"))
+    );
 }
 
 #[tokio::test]
@@ -91,38 +149,100 @@ async fn a_zip_code_in_counties_of_different_rates_has_no_one_rate() {
     // 33598 lies in Hillsborough (1.5 percent) and Manatee (1 percent).
     let answer = rate(&world, "zip=33598&date=2026-03-02").await;
     let data = &answer["data"];
-    assert_eq!((&data["combined_rate"], &data["known_rate"], &data["coverage"]["level"]), (&Value::Null, &json!(0.06), &json!("partial")));
-    assert_eq!((&data["components"][1]["null_reason"], &data["match"]["is_ambiguous"]), (&json!("depends_on_county"), &json!(true)));
-    let alternatives: Vec<&Value> = data["match"]["alternatives"].as_array().unwrap().iter().map(|set| &set["combined_rate"]).collect();
+    assert_eq!(
+        (
+            &data["combined_rate"],
+            &data["known_rate"],
+            &data["coverage"]["level"]
+        ),
+        (&Value::Null, &json!(0.06), &json!("partial"))
+    );
+    assert_eq!(
+        (
+            &data["components"][1]["null_reason"],
+            &data["match"]["is_ambiguous"]
+        ),
+        (&json!("depends_on_county"), &json!(true))
+    );
+    let alternatives: Vec<&Value> = data["match"]["alternatives"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|set| &set["combined_rate"])
+        .collect();
     assert_eq!(alternatives, [&json!(0.07), &json!(0.075)]);
     assert!(notices(&answer).contains(&"SEVERAL_RATES"));
     let sale = json!({"to": {"zip": "33598"}, "date": "2026-03-02", "amount": 100});
     let sale = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
-    assert_eq!((&sale["tax_amount"], &sale["known_tax_amount"], &sale["unknown"][0]["reason"]), (&Value::Null, &json!(6.0), &json!("depends_on_county")));
+    assert_eq!(
+        (
+            &sale["tax_amount"],
+            &sale["known_tax_amount"],
+            &sale["unknown"][0]["reason"]
+        ),
+        (&Value::Null, &json!(6.0), &json!("depends_on_county"))
+    );
     // Who knows the county says it.
     let manatee = rate(&world, "zip=33598&county_fips=12081&date=2026-03-02").await["data"].take();
-    assert_eq!((&manatee["combined_rate"], &manatee["coverage"]["level"]), (&json!(0.07), &json!("full")));
+    assert_eq!(
+        (&manatee["combined_rate"], &manatee["coverage"]["level"]),
+        (&json!(0.07), &json!("full"))
+    );
     let sold = json!({"to": {"zip": "33598", "county_fips": "12057"}, "date": "2026-03-02", "amount": 100});
-    assert_eq!(world.post("/v1/tax/calculate", &sold).await.json()["data"]["tax_amount"], json!(7.5));
+    assert_eq!(
+        world.post("/v1/tax/calculate", &sold).await.json()["data"]["tax_amount"],
+        json!(7.5)
+    );
     for (county, status) in [("12095", 404), ("48113", 404), ("1209", 400)] {
-        assert_eq!(world.get(&format!("/v1/tax/rate?zip=33598&county_fips={county}")).await.status, status, "{county}");
+        assert_eq!(
+            world
+                .get(&format!("/v1/tax/rate?zip=33598&county_fips={county}"))
+                .await
+                .status,
+            status,
+            "{county}"
+        );
     }
     // Food bears no tax in either.
-    assert_eq!(rate(&world, "zip=33598&date=2026-03-02&category=grocery").await["data"]["combined_rate"], json!(0));
-    // 33601, made up here to touch Hillsborough and Polk's neighbour Osceola, which have the same 1.5 percent: the rate is sure.
+    assert_eq!(
+        rate(&world, "zip=33598&date=2026-03-02&category=grocery").await["data"]["combined_rate"],
+        json!(0)
+    );
+    // 33601, made up here to touch Hillsborough and Polk's neighbour Osceola, which have the same
+    // 1.5 percent: the rate is sure.
     let same = rate(&world, "zip=33601&date=2026-03-02").await;
-    assert_eq!((&same["data"]["combined_rate"], &same["data"]["coverage"]["level"]), (&json!(0.075), &json!("full")));
+    assert_eq!(
+        (
+            &same["data"]["combined_rate"],
+            &same["data"]["coverage"]["level"]
+        ),
+        (&json!(0.075), &json!("full"))
+    );
 }
 
 #[tokio::test]
 async fn a_day_without_a_published_rate_has_none() {
     let world = world().await;
-    // Palm Beach: a surtax of 1 percent ended with 2025, one of half a percent began on 1 January 2026; the table here is for 2026.
-    assert_eq!(rate(&world, "zip=33401&date=2026-01-01").await["data"]["combined_rate"], json!(0.065));
+    // Palm Beach: a surtax of 1 percent ended with 2025, one of half a percent began on 1 January
+    // 2026; the table here is for 2026.
+    assert_eq!(
+        rate(&world, "zip=33401&date=2026-01-01").await["data"]["combined_rate"],
+        json!(0.065)
+    );
     for date in ["2025-12-31", "2027-01-01"] {
         let answer = rate(&world, &format!("zip=33401&date={date}")).await;
-        assert_eq!((&answer["data"]["combined_rate"], &answer["data"]["known_rate"]), (&Value::Null, &json!(0.06)), "{date}");
-        assert!(notices(&answer).contains(&"JURISDICTION_WITHOUT_RATE"), "{date}");
+        assert_eq!(
+            (
+                &answer["data"]["combined_rate"],
+                &answer["data"]["known_rate"]
+            ),
+            (&Value::Null, &json!(0.06)),
+            "{date}"
+        );
+        assert!(
+            notices(&answer).contains(&"JURISDICTION_WITHOUT_RATE"),
+            "{date}"
+        );
     }
 }
 
@@ -132,17 +252,38 @@ async fn without_boundaries_a_county_without_a_row_of_the_day_is_not_known() {
     let within = rate(&world, "zip=33401&date=2026-01-01").await;
     assert_eq!(within["data"]["combined_rate"], json!(0.065), "{within}");
     // Naples is in Collier County, which has a row and levies none.
-    assert_eq!(rate(&world, "zip=34102&date=2026-03-02").await["data"]["combined_rate"], json!(0.06));
+    assert_eq!(
+        rate(&world, "zip=34102&date=2026-03-02").await["data"]["combined_rate"],
+        json!(0.06)
+    );
     // Dauphin County of Pennsylvania has no row of any day: it levies none.
-    assert_eq!(rate(&world, "zip=17101&date=2026-03-02").await["data"]["combined_rate"], json!(0.06));
+    assert_eq!(
+        rate(&world, "zip=17101&date=2026-03-02").await["data"]["combined_rate"],
+        json!(0.06)
+    );
     for date in ["2025-12-31", "2027-01-01"] {
         let answer = rate(&world, &format!("zip=33401&date={date}")).await;
         let data = &answer["data"];
-        assert_eq!((&data["combined_rate"], &data["county_rate"], &data["known_rate"]), (&Value::Null, &Value::Null, &json!(0.06)), "{date}: {answer}");
-        assert_eq!(data["components"][1]["null_reason"], "no_rate_published", "{answer}");
+        assert_eq!(
+            (
+                &data["combined_rate"],
+                &data["county_rate"],
+                &data["known_rate"]
+            ),
+            (&Value::Null, &Value::Null, &json!(0.06)),
+            "{date}: {answer}"
+        );
+        assert_eq!(
+            data["components"][1]["null_reason"], "no_rate_published",
+            "{answer}"
+        );
         let sold = json!({"to": {"zip": "33401"}, "date": date, "amount": 1000});
         let sold = world.post("/v1/tax/calculate", &sold).await.json()["data"].take();
-        assert_eq!((&sold["tax_amount"], &sold["known_tax_amount"]), (&Value::Null, &json!(60.0)), "{sold}");
+        assert_eq!(
+            (&sold["tax_amount"], &sold["known_tax_amount"]),
+            (&Value::Null, &json!(60.0)),
+            "{sold}"
+        );
     }
 }
 
@@ -157,17 +298,56 @@ async fn floridas_surtax_stops_at_five_thousand_dollars_an_item() {
     // Fla. Stat. 212.054(2)(b)1: 6 percent of 6,000 and 0.5 percent of 5,000.
     let answer = sale(&world, json!([{"unit_price": 6000}])).await;
     let data = &answer["data"];
-    assert_eq!((&data["tax_amount"], &data["taxable_amount"], &data["rate"]), (&json!(385.0), &json!(6000.0), &json!(0.064167)));
-    let parts: Vec<(&Value, &Value)> = data["breakdown"].as_array().unwrap().iter().map(|part| (&part["taxable_amount"], &part["tax_amount"])).collect();
-    assert_eq!(parts, [(&json!(6000.0), &json!(360.0)), (&json!(5000.0), &json!(25.0))]);
+    assert_eq!(
+        (&data["tax_amount"], &data["taxable_amount"], &data["rate"]),
+        (&json!(385.0), &json!(6000.0), &json!(0.064167))
+    );
+    let parts: Vec<(&Value, &Value)> = data["breakdown"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| (&part["taxable_amount"], &part["tax_amount"]))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            (&json!(6000.0), &json!(360.0)),
+            (&json!(5000.0), &json!(25.0))
+        ]
+    );
     assert_eq!(data["line_items"][0]["rate"], json!(0.064167));
-    assert!(notices(&answer).contains(&"CAP_APPLIED") && !notices(&answer).contains(&"CAPS_NOT_MODELLED"));
-    let rule = data["rules"].as_array().unwrap().iter().find(|rule| rule["level"] == "local").unwrap();
-    assert_eq!((&rule["threshold"], &rule["threshold_kind"]), (&json!(5000.0), &json!("taxed_to_per_item")));
-    // The sum of cheaper items is no item; a dearer one has its own limit; a refund undoes its sale.
-    assert_eq!(sale(&world, json!([{"unit_price": 3000, "quantity": 2}])).await["data"]["tax_amount"], json!(390.0));
-    assert_eq!(sale(&world, json!([{"unit_price": 6000, "quantity": 2}, {"unit_price": 5000}])).await["data"]["tax_amount"], json!(1095.0));
-    assert_eq!(sale(&world, json!([{"unit_price": -6000}])).await["data"]["tax_amount"], json!(-385.0));
+    assert!(
+        notices(&answer).contains(&"CAP_APPLIED")
+            && !notices(&answer).contains(&"CAPS_NOT_MODELLED")
+    );
+    let rule = data["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|rule| rule["level"] == "local")
+        .unwrap();
+    assert_eq!(
+        (&rule["threshold"], &rule["threshold_kind"]),
+        (&json!(5000.0), &json!("taxed_to_per_item"))
+    );
+    // The sum of cheaper items is no item; a dearer one has its own limit; a refund undoes its
+    // sale.
+    assert_eq!(
+        sale(&world, json!([{"unit_price": 3000, "quantity": 2}])).await["data"]["tax_amount"],
+        json!(390.0)
+    );
+    assert_eq!(
+        sale(
+            &world,
+            json!([{"unit_price": 6000, "quantity": 2}, {"unit_price": 5000}])
+        )
+        .await["data"]["tax_amount"],
+        json!(1095.0)
+    );
+    assert_eq!(
+        sale(&world, json!([{"unit_price": -6000}])).await["data"]["tax_amount"],
+        json!(-385.0)
+    );
     let exact = sale(&world, json!([{"unit_price": 5000}])).await;
     assert_eq!(exact["data"]["tax_amount"], json!(325.0));
     assert!(!notices(&exact).contains(&"CAP_APPLIED"));
@@ -182,14 +362,29 @@ async fn an_amount_that_may_be_of_one_item_or_many_is_refused_above_the_limit() 
     };
     assert_eq!(amount(5000, 0).await["tax_amount"], json!(325.0));
     let above = amount(5001, 0).await;
-    assert_eq!((&above["tax_amount"], &above["known_tax_amount"]), (&Value::Null, &json!(300.06)));
-    assert_eq!((&above["unknown"][0]["type"], &above["unknown"][0]["reason"]), (&json!("county"), &json!("depends_on_price")));
+    assert_eq!(
+        (&above["tax_amount"], &above["known_tax_amount"]),
+        (&Value::Null, &json!(300.06))
+    );
+    assert_eq!(
+        (&above["unknown"][0]["type"], &above["unknown"][0]["reason"]),
+        (&json!("county"), &json!("depends_on_price"))
+    );
     // The charge for the delivery is a part of the item's price.
     let with_delivery = amount(4990, 20).await;
-    assert_eq!((&with_delivery["tax_amount"], &with_delivery["unknown"][0]["part"]), (&Value::Null, &json!("shipping")));
+    assert_eq!(
+        (
+            &with_delivery["tax_amount"],
+            &with_delivery["unknown"][0]["part"]
+        ),
+        (&Value::Null, &json!("shipping"))
+    );
     let dear = json!({"to": {"zip": "32801"}, "date": "2026-03-02", "line_items": [{"unit_price": 6000}], "shipping": 100, "shipping_taxable": true});
     let dear = world.post("/v1/tax/calculate", &dear).await.json()["data"].take();
-    assert_eq!((&dear["tax_amount"], &dear["shipping"]["tax_amount"]), (&json!(391.0), &json!(6.0)));
+    assert_eq!(
+        (&dear["tax_amount"], &dear["shipping"]["tax_amount"]),
+        (&json!(391.0), &json!(6.0))
+    );
 }
 
 #[tokio::test]
@@ -208,19 +403,37 @@ async fn virginias_regions_and_schools_are_added_and_food_bears_one_percent() {
         ("zip=24541&date=2026-03-02&category=prescription_drug", 0.0),
     ] {
         let data = rate(&world, query).await["data"].take();
-        let is_known = (data["combined_rate"].as_f64().unwrap(), data["coverage"]["level"].as_str().unwrap());
+        let is_known = (
+            data["combined_rate"].as_f64().unwrap(),
+            data["coverage"]["level"].as_str().unwrap(),
+        );
         assert_eq!(is_known, (combined, "full"), "{query}: {data}");
     }
     // Beaverdam lies in Hanover (6 percent) and Louisa (5.3), which tax food alike.
     let general = rate(&world, "zip=23015&date=2026-03-02").await["data"].take();
-    assert_eq!((&general["combined_rate"], &general["components"][1]["null_reason"]), (&Value::Null, &json!("depends_on_county")));
+    assert_eq!(
+        (
+            &general["combined_rate"],
+            &general["components"][1]["null_reason"]
+        ),
+        (&Value::Null, &json!("depends_on_county"))
+    );
     let food = rate(&world, "zip=23015&date=2026-03-02&category=grocery").await["data"].take();
-    assert_eq!((&food["combined_rate"], &food["match"]["is_ambiguous"]), (&json!(0.01), &json!(true)));
+    assert_eq!(
+        (&food["combined_rate"], &food["match"]["is_ambiguous"]),
+        (&json!(0.01), &json!(true))
+    );
     let sale = json!({"to": {"zip": "23015"}, "date": "2026-03-02", "line_items": [{"unit_price": 100, "category": "grocery"}]});
     let sold = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
-    assert_eq!((&sold["tax_amount"], &sold["unknown"]), (&json!(1.0), &json!([])));
+    assert_eq!(
+        (&sold["tax_amount"], &sold["unknown"]),
+        (&json!(1.0), &json!([]))
+    );
     let triangle = rate(&world, "zip=23185&date=2026-03-02").await["data"].take();
-    assert_eq!((&triangle["county_rate"], &triangle["special_rate"]), (&json!(0.01), &json!(0.017)));
+    assert_eq!(
+        (&triangle["county_rate"], &triangle["special_rate"]),
+        (&json!(0.01), &json!(0.017))
+    );
 }
 
 #[tokio::test]
@@ -235,25 +448,52 @@ async fn groceries_bear_no_tax_of_a_county_in_pennsylvania_and_all_of_it_in_hawa
         ("96813", "grocery", 0.045),
         ("96813", "prescription_drug", 0.0),
     ] {
-        let data = rate(&world, &format!("zip={zip}&date=2026-03-02&category={category}")).await["data"].take();
-        assert_eq!((data["combined_rate"].as_f64(), &data["coverage"]["level"]), (Some(combined), &json!("full")), "{zip} {category}: {data}");
+        let data = rate(
+            &world,
+            &format!("zip={zip}&date=2026-03-02&category={category}"),
+        )
+        .await["data"]
+            .take();
+        assert_eq!(
+            (data["combined_rate"].as_f64(), &data["coverage"]["level"]),
+            (Some(combined), &json!("full")),
+            "{zip} {category}: {data}"
+        );
     }
 }
 
 #[tokio::test]
 async fn new_yorks_counties_are_answered_and_westchester_is_not() {
     let world = world().await;
-    for (zip, combined) in [("10002", json!(0.08875)), ("11717", json!(0.0875)), ("14604", json!(0.08)), ("12866", json!(0.07))] {
+    for (zip, combined) in [
+        ("10002", json!(0.08875)),
+        ("11717", json!(0.0875)),
+        ("14604", json!(0.08)),
+        ("12866", json!(0.07)),
+    ] {
         let data = rate(&world, &format!("zip={zip}&date=2026-03-02")).await["data"].take();
-        assert_eq!((&data["combined_rate"], &data["coverage"]["level"]), (&combined, &json!("full")), "{zip}");
+        assert_eq!(
+            (&data["combined_rate"], &data["coverage"]["level"]),
+            (&combined, &json!("full")),
+            "{zip}"
+        );
     }
     // Yonkers has another rate than the rest of the county.
     let westchester = rate(&world, "zip=10601&date=2026-03-02").await["data"].take();
-    assert_eq!((&westchester["combined_rate"], &westchester["known_rate"]), (&Value::Null, &json!(0.04375)));
+    assert_eq!(
+        (&westchester["combined_rate"], &westchester["known_rate"]),
+        (&Value::Null, &json!(0.04375))
+    );
     assert_eq!(westchester["coverage"]["level"], "partial");
-    assert_eq!(westchester["components"][1]["null_reason"], "not_established");
+    assert_eq!(
+        westchester["components"][1]["null_reason"],
+        "not_established"
+    );
     // A day before the publication's.
-    assert_eq!(rate(&world, "zip=11717&date=2025-02-28").await["data"]["combined_rate"], Value::Null);
+    assert_eq!(
+        rate(&world, "zip=11717&date=2025-02-28").await["data"]["combined_rate"],
+        Value::Null
+    );
 }
 
 #[tokio::test]
@@ -262,16 +502,39 @@ async fn a_rule_whose_text_was_not_read_is_told_where_the_tax_rests_on_it() {
     let said = async |query: &str| {
         let answer = rate(&world, query).await;
         let notices = answer["meta"]["notices"].as_array().unwrap();
-        notices.iter().find(|notice| notice["code"] == "RULE_NOT_READ").map(|notice| notice["message"].as_str().unwrap().to_owned())
+        notices
+            .iter()
+            .find(|notice| notice["code"] == "RULE_NOT_READ")
+            .map(|notice| notice["message"].as_str().unwrap().to_owned())
     };
-    assert_eq!(said("zip=32801&date=2026-03-02").await, None, "general goods rest on the cap of the surtax, which was read");
-    assert_eq!(said("zip=32801&date=2026-03-02&category=grocery").await, None);
-    let clothing = said("zip=32801&date=2026-03-02&category=clothing").await.unwrap();
-    assert!(clothing.contains("Fla. Stat. § 212.05 (tax.taxability:FL:clothing:state:undated)") && !clothing.contains("FL:clothing:local"), "{clothing}");
+    assert_eq!(
+        said("zip=32801&date=2026-03-02").await,
+        None,
+        "general goods rest on the cap of the surtax, which was read"
+    );
+    assert_eq!(
+        said("zip=32801&date=2026-03-02&category=grocery").await,
+        None
+    );
+    let clothing = said("zip=32801&date=2026-03-02&category=clothing")
+        .await
+        .unwrap();
+    assert!(
+        clothing.contains("Fla. Stat. § 212.05 (tax.taxability:FL:clothing:state:undated)")
+            && !clothing.contains("FL:clothing:local"),
+        "{clothing}"
+    );
     let sold = sale(&world, json!([{"unit_price": 10, "category": "clothing"}])).await;
     assert!(notices(&sold).contains(&"RULE_NOT_READ"));
-    let read = sale(&world, json!([{"unit_price": 10, "category": "grocery"}, {"unit_price": 10}])).await;
+    let read = sale(
+        &world,
+        json!([{"unit_price": 10, "category": "grocery"}, {"unit_price": 10}]),
+    )
+    .await;
     assert!(!notices(&read).contains(&"RULE_NOT_READ"), "{read}");
     let batch = json!({"addresses": [{"zip": "32801"}], "date": "2026-03-02"});
-    assert_eq!(world.post("/v1/tax/batch", &batch).await.json()["data"][0]["result"]["combined_rate"], json!(0.065));
+    assert_eq!(
+        world.post("/v1/tax/batch", &batch).await.json()["data"][0]["result"]["combined_rate"],
+        json!(0.065)
+    );
 }

@@ -24,7 +24,14 @@ pub async fn world() -> World {
 }
 
 pub fn draft() -> Draft {
-    let table = |dataset_id, folders, rows| Table { dataset_id, vintage_year: None, bucket: None, folders, rows, report: PartReport::default() };
+    let table = |dataset_id, folders, rows| Table {
+        dataset_id,
+        vintage_year: None,
+        bucket: None,
+        folders,
+        rows,
+        report: PartReport::default(),
+    };
     let mut zips: Vec<Value> = MADE_UP.iter().map(|line| zip(line)).collect();
     zips.sort_by_key(|row| row["zip"].as_str().unwrap().to_owned());
     let rules = vec![
@@ -50,8 +57,28 @@ pub fn draft() -> Draft {
     ];
     let texas = vec![
         place("TX", 0, Some("Abilene"), None, Some("2221012"), &[]),
-        in_county(place("TX", 1, Some("Addison"), None, Some("2057217"), &["spd=3057994"]), "48113"),
-        in_county(place("TX", 2, Some("Dallas"), None, Some("2057207"), &["spd=3057994"]), "48113"),
+        in_county(
+            place(
+                "TX",
+                1,
+                Some("Addison"),
+                None,
+                Some("2057217"),
+                &["spd=3057994"],
+            ),
+            "48113",
+        ),
+        in_county(
+            place(
+                "TX",
+                2,
+                Some("Dallas"),
+                None,
+                Some("2057207"),
+                &["spd=3057994"],
+            ),
+            "48113",
+        ),
         place("TX", 3, Some("Salado"), None, None, &["spd=5014604"]),
         place("TX", 4, Some("Salado"), Some("48491"), None, &[]),
         place("TX", 5, None, Some("48113"), None, &[]),
@@ -63,7 +90,9 @@ pub fn draft() -> Draft {
         texas_rate("county", "113", "Dallas County", "0.005"),
         texas_rate("special", "3057994", "Dallas MTA", "0.01"),
     ];
-    let state = |state: &'static str| -> &'static [(&'static str, &'static str)] { Box::leak(Box::new([("state", state), ("bucket", "0")])) };
+    let state = |state: &'static str| -> &'static [(&'static str, &'static str)] {
+        Box::leak(Box::new([("state", state), ("bucket", "0")]))
+    };
     let mut tables = vec![
         table("zip.zip", &[], zips),
         table(
@@ -81,20 +110,48 @@ pub fn draft() -> Draft {
         table("tax.boundary", state("TX"), texas),
         table("tax.rate", &state("TX")[..1], texas_rates),
     ];
-    for (code, fips) in [("MN", "27"), ("WI", "55"), ("WA", "53"), ("TN", "47"), ("VT", "50"), ("NV", "32")] {
+    for (code, fips) in [
+        ("MN", "27"),
+        ("WI", "55"),
+        ("WA", "53"),
+        ("TN", "47"),
+        ("VT", "50"),
+        ("NV", "32"),
+    ] {
         tables.push(table("tax.rate", &state(code)[..1], rates(code, fips)));
         let rows = boundaries(code, fips);
         if !rows.is_empty() {
             tables.push(table("tax.boundary", state(code), rows));
         }
     }
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }
+    Draft {
+        tables,
+        is_sample: false,
+        published_at: "2026-01-10T01:00:00Z",
+        due: None,
+    }
 }
 
 /// Combined rate as text, match level, and codes of the components with their rates.
 pub fn outcome(data: &Value) -> (String, &str, Vec<String>) {
-    let component = |component: &Value| format!("{} {} {}", component["type"].as_str().unwrap(), component["code"].as_str().unwrap(), component["rate"]);
-    (data["combined_rate"].to_string(), data["match"]["level"].as_str().unwrap(), data["components"].as_array().unwrap().iter().map(component).collect())
+    let component = |component: &Value| {
+        format!(
+            "{} {} {}",
+            component["type"].as_str().unwrap(),
+            component["code"].as_str().unwrap(),
+            component["rate"]
+        )
+    };
+    (
+        data["combined_rate"].to_string(),
+        data["match"]["level"].as_str().unwrap(),
+        data["components"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(component)
+            .collect(),
+    )
 }
 
 pub async fn rate(world: &World, query: &str) -> Value {

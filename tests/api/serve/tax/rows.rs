@@ -1,10 +1,12 @@
-//! Rows of the tax datasets from lines of the published files, read by their documented columns, and those of states without such files. Lines are real where nothing else is said.
+//! Rows of the tax datasets from lines of the published files, read by their documented columns,
+//! and those of states without such files. Lines are real where nothing else is said.
 
 use serde_json::{Value, json};
 
 use pubdata_testing::project;
 
-/// Minnesota, Wisconsin and Washington in the files of 2026's second quarter; Tennessee, Vermont and Nevada made up.
+/// Minnesota, Wisconsin and Washington in the files of 2026's second quarter; Tennessee, Vermont
+/// and Nevada made up.
 const RATES: &str = "\
 27,45,27,0.06875,0.06875,0.06875,0.06875,20090701,29991231
 27,00,003,0.0025,0.0025,0.0025,0.0025,20171001,29991231
@@ -39,7 +41,8 @@ const RATES: &str = "\
 32,00,003,0.08375,0.08375,0.0,0.0,20200101,99991231
 ";
 
-/// Minnesota as published, Washington's too, and Tennessee's range of addresses; the others made up.
+/// Minnesota as published, Washington's too, and Tennessee's range of addresses; the others made
+/// up.
 const BOUNDARIES: &str = "\
 z,20161001,20190331,,,,,,,,,,,,,,,55012,,55013,,,27,27,025
 z,20161001,20190331,,,,,,,,,,,,,,,55092,,55102,,,27,27,
@@ -66,7 +69,9 @@ Z,20200101,99991231,,,,,,,,,,,,,,,89101,,89199,,,32,32,003
 
 /// Rows of `tax.rate` of a state, given by its FIPS code.
 pub fn rates(state: &str, fips: &str) -> Vec<Value> {
-    lines_of(RATES, 0, fips).map(|cells| rate(state, &cells)).collect()
+    lines_of(RATES, 0, fips)
+        .map(|cells| rate(state, &cells))
+        .collect()
 }
 
 fn rate(state: &str, cells: &[&str]) -> Value {
@@ -81,7 +86,13 @@ fn rate(state: &str, cells: &[&str]) -> Value {
         ("27", "58000") => Some("St. Paul city"),
         _ => None,
     };
-    let fraction = |cell: &str| if cell.is_empty() { None } else { Some(cell.to_owned()) };
+    let fraction = |cell: &str| {
+        if cell.is_empty() {
+            None
+        } else {
+            Some(cell.to_owned())
+        }
+    };
     json!({
         "record_id": format!("tax.rate:{state}:{}:{}:{}", cells[1], cells[2], cells[7]), "state": state, "state_fips": cells[0], "source_id": "test.places_file", "type": class,
         "type_raw": cells[1], "code": cells[2], "name": name, "general_intrastate": fraction(cells[3]), "general_interstate": fraction(cells[4]),
@@ -91,17 +102,27 @@ fn rate(state: &str, cells: &[&str]) -> Value {
 
 /// Rows of `tax.boundary` of a state, given by its FIPS code.
 pub fn boundaries(state: &str, fips: &str) -> Vec<Value> {
-    lines_of(BOUNDARIES, 22, fips).enumerate().map(|(number, cells)| boundary(state, number, &cells)).collect()
+    lines_of(BOUNDARIES, 22, fips)
+        .enumerate()
+        .map(|(number, cells)| boundary(state, number, &cells))
+        .collect()
 }
 
 fn boundary(state: &str, number: usize, cells: &[&str]) -> Value {
-    let cell = |column: usize| cells.get(column - 1).copied().filter(|cell| !cell.is_empty());
+    let cell = |column: usize| {
+        cells
+            .get(column - 1)
+            .copied()
+            .filter(|cell| !cell.is_empty())
+    };
     let kind = match cells[0] {
         "A" => "address",
         "4" => "zip9",
         _ => "zip5",
     };
-    let special = (30..=89).step_by(3).filter_map(|column| Some(format!("{}={}", cell(column + 2)?, cell(column + 1)?)));
+    let special = (30..=89)
+        .step_by(3)
+        .filter_map(|column| Some(format!("{}={}", cell(column + 2)?, cell(column + 1)?)));
     let parity = cell(6).map(|word| match word {
         "O" => "odd",
         "E" => "even",
@@ -115,8 +136,14 @@ fn boundary(state: &str, number: usize, cells: &[&str]) -> Value {
     })
 }
 
-fn lines_of(text: &'static str, column: usize, fips: &str) -> impl Iterator<Item = Vec<&'static str>> {
-    text.lines().map(|line| line.split(',').collect::<Vec<_>>()).filter(move |cells| cells[column] == fips)
+fn lines_of(
+    text: &'static str,
+    column: usize,
+    fips: &str,
+) -> impl Iterator<Item = Vec<&'static str>> {
+    text.lines()
+        .map(|line| line.split(',').collect::<Vec<_>>())
+        .filter(move |cells| cells[column] == fips)
 }
 
 /// The end of open periods is no date.
@@ -126,14 +153,22 @@ fn date(cell: &str) -> Option<String> {
 }
 
 /// A named place of a state that publishes rates by place; made up, with the codes of Texas.
-pub fn place(state: &str, number: usize, city: Option<&str>, county_fips: Option<&str>, place: Option<&str>, special: &[&str]) -> Value {
+pub fn place(
+    state: &str,
+    number: usize,
+    city: Option<&str>,
+    county_fips: Option<&str>,
+    place: Option<&str>,
+    special: &[&str],
+) -> Value {
     json!({
         "record_id": format!("tax.boundary:{state}:{number}"), "state": state, "bucket": "0", "source_id": "test.places_file", "boundary_key": format!("{state}:{number}"), "record_type": "place",
         "begin_date": "2026-01-01", "end_date": null, "city": city, "has_state_tax": true, "county_fips": county_fips, "county_code": county_fips.map(|fips| &fips[2..]), "place_code": place, "special_codes": special,
     })
 }
 
-/// A place in a county that levies no tax of its own there, as the Comptroller lists Dallas and Addison.
+/// A place in a county that levies no tax of its own there, as the Comptroller lists Dallas and
+/// Addison.
 pub fn in_county(mut place: Value, county_fips: &str) -> Value {
     place["county_fips"] = county_fips.into();
     place
@@ -158,9 +193,13 @@ pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<
     })
 }
 
-/// Rates and places of a state whose counties are all that taxes, as they are kept by hand: one place per county.
+/// Rates and places of a state whose counties are all that taxes, as they are kept by hand: one
+/// place per county.
 pub fn counties(state: &str, fips: &str) -> (Vec<Value>, Vec<Value>) {
-    let rows: Vec<_> = by_hand("pipelines/tax/local_rates.csv").into_iter().filter(|row| row["state"] == state).collect();
+    let rows: Vec<_> = by_hand("pipelines/tax/local_rates.csv")
+        .into_iter()
+        .filter(|row| row["state"] == state)
+        .collect();
     let rate = |row: &serde_json::Map<String, Value>| {
         let (kind, code) = (row["type"].as_str().unwrap(), row["code"].as_str().unwrap());
         json!({
@@ -169,45 +208,94 @@ pub fn counties(state: &str, fips: &str) -> (Vec<Value>, Vec<Value>) {
             "food_drug_intrastate": row["food_rate"], "food_drug_interstate": row["food_rate"], "begin_date": row["begin_date"], "end_date": row["end_date"],
         })
     };
-    let mut codes: Vec<&str> = rows.iter().filter(|row| row["type"] == "county").map(|row| row["code"].as_str().unwrap()).collect();
+    let mut codes: Vec<&str> = rows
+        .iter()
+        .filter(|row| row["type"] == "county")
+        .map(|row| row["code"].as_str().unwrap())
+        .collect();
     codes.dedup();
     let districts = |county: &str| {
-        let has = |row: &&serde_json::Map<String, Value>| row["counties"].as_str().is_some_and(|counties| counties.split(' ').any(|known| known == county));
-        let mut codes: Vec<String> = rows.iter().filter(has).map(|row| format!("district={}", row["code"].as_str().unwrap())).collect();
+        let has = |row: &&serde_json::Map<String, Value>| {
+            row["counties"]
+                .as_str()
+                .is_some_and(|counties| counties.split(' ').any(|known| known == county))
+        };
+        let mut codes: Vec<String> = rows
+            .iter()
+            .filter(has)
+            .map(|row| format!("district={}", row["code"].as_str().unwrap()))
+            .collect();
         codes.dedup();
         codes
     };
     let place = |(number, code): (usize, &&str)| {
         let special = districts(code);
         let special: Vec<&str> = special.iter().map(String::as_str).collect();
-        let mut row = place(state, number, None, Some(&format!("{fips}{code}")), None, &special);
+        let mut row = place(
+            state,
+            number,
+            None,
+            Some(&format!("{fips}{code}")),
+            None,
+            &special,
+        );
         row["begin_date"] = json!("2013-07-01");
         row
     };
-    (rows.iter().map(rate).collect(), codes.iter().enumerate().map(place).collect())
+    (
+        rows.iter().map(rate).collect(),
+        codes.iter().enumerate().map(place).collect(),
+    )
 }
 
 fn by_hand(path: &str) -> Vec<serde_json::Map<String, Value>> {
     let text = std::fs::read(project(path)).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_slice());
-    let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let names: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
     let rows = reader.records().map(|record| {
         let record = record.unwrap();
         let cells = names.iter().map(String::as_str).zip(&record);
-        cells.map(|(name, cell)| (name.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) })).collect()
+        cells
+            .map(|(name, cell)| {
+                (
+                    name.to_owned(),
+                    if cell.is_empty() {
+                        Value::Null
+                    } else {
+                        json!(cell)
+                    },
+                )
+            })
+            .collect()
     });
     rows.collect()
 }
 
 /// All rows of `tax.taxability` as they are kept by hand.
 pub fn taxability() -> Vec<Value> {
-    let rows = by_hand("pipelines/tax/taxability.csv").into_iter().map(|mut row| {
-        let word = |name: &str| row[name].as_str().unwrap_or("undated").to_owned();
-        let key = format!("{}:{}:{}:{}", word("state"), word("class"), word("level"), word("valid_from"));
-        row.insert("record_id".to_owned(), json!(format!("tax.taxability:{key}")));
-        row.insert("rule_key".to_owned(), json!(key));
-        Value::Object(row)
-    });
+    let rows = by_hand("pipelines/tax/taxability.csv")
+        .into_iter()
+        .map(|mut row| {
+            let word = |name: &str| row[name].as_str().unwrap_or("undated").to_owned();
+            let key = format!(
+                "{}:{}:{}:{}",
+                word("state"),
+                word("class"),
+                word("level"),
+                word("valid_from")
+            );
+            row.insert(
+                "record_id".to_owned(),
+                json!(format!("tax.taxability:{key}")),
+            );
+            row.insert("rule_key".to_owned(), json!(key));
+            Value::Object(row)
+        });
     let mut rows: Vec<Value> = rows.collect();
     rows.sort_by_key(|row| row["rule_key"].as_str().unwrap().to_owned());
     rows

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::same;
 use crate::specification::Desk;
 
-/// Records of an answer, and those that a whole provenance names: one of their own, or a reference to a source of the table `data.provenance`.
+/// Records of an answer, and those that a whole provenance names: one of their own, or a reference
+/// to a source of the table `data.provenance`.
 #[derive(Default)]
 struct Records {
     all: BTreeSet<String>,
@@ -23,13 +24,22 @@ impl Records {
 
     fn read(&mut self, value: &Value, table: &Value) {
         let has = |value: &Value, names: &[&str]| names.iter().all(|name| value[*name].is_string());
-        let is_source = |value: &Value| has(value, &["dataset_id", "source_id", "source_version", "source_date"]);
+        let is_source = |value: &Value| {
+            has(
+                value,
+                &["dataset_id", "source_id", "source_version", "source_date"],
+            )
+        };
         match value {
             Value::Object(members) => {
                 let is_reference = has(value, &["source", "validation_status"]);
                 let is_traced = is_source(value) && has(value, &["validation_status"]);
                 if let Some(record_id) = value["record_id"].as_str() {
-                    let is_known = is_traced || (is_reference && value["source"].as_str().is_some_and(|key| is_source(&table[key])));
+                    let is_known = is_traced
+                        || (is_reference
+                            && value["source"]
+                                .as_str()
+                                .is_some_and(|key| is_source(&table[key])));
                     if is_known {
                         self.traced.insert(record_id.to_owned());
                     } else {
@@ -37,7 +47,10 @@ impl Records {
                     }
                 }
                 // What a value was first is a part of the value.
-                members.iter().filter(|(name, _)| *name != "first_reported").for_each(|(_, member)| self.read(member, table));
+                members
+                    .iter()
+                    .filter(|(name, _)| *name != "first_reported")
+                    .for_each(|(_, member)| self.read(member, table));
             }
             Value::Array(items) => items.iter().for_each(|item| self.read(item, table)),
             _ => {}
@@ -70,14 +83,41 @@ pub async fn every_record_has_provenance(desk: &Desk) -> Result<(), String> {
         let records = Records::of(&reply.body["data"]);
         let untraced = records.untraced();
         if reply.status != 200 || records.traced.is_empty() {
-            failures.push(format!("GET {path}: status {}, {} records with provenance", reply.status, records.traced.len()));
+            failures.push(format!(
+                "GET {path}: status {}, {} records with provenance",
+                reply.status,
+                records.traced.len()
+            ));
         }
-        failures.extend((!untraced.is_empty()).then(|| format!("GET {path}: {} records without provenance, such as {}", untraced.len(), untraced[0])));
+        failures.extend((!untraced.is_empty()).then(|| {
+            format!(
+                "GET {path}: {} records without provenance, such as {}",
+                untraced.len(),
+                untraced[0]
+            )
+        }));
     }
-    let reply = desk.post("/v1/geo-demographics/locations/compare", &json!({"locations": ["90210", "95120"]})).await;
-    let records = Records::of(&json!([reply.body["data"]["comparisons"], reply.body["data"]["provenance"]]));
-    same("figures of a comparison that have provenance", records.traced.len(), 24)?;
-    failures.extend(records.untraced().into_iter().map(|record_id| format!("POST compare: {record_id}")));
+    let reply = desk
+        .post(
+            "/v1/geo-demographics/locations/compare",
+            &json!({"locations": ["90210", "95120"]}),
+        )
+        .await;
+    let records = Records::of(&json!([
+        reply.body["data"]["comparisons"],
+        reply.body["data"]["provenance"]
+    ]));
+    same(
+        "figures of a comparison that have provenance",
+        records.traced.len(),
+        24,
+    )?;
+    failures.extend(
+        records
+            .untraced()
+            .into_iter()
+            .map(|record_id| format!("POST compare: {record_id}")),
+    );
     same("records without provenance", failures, Vec::new())
 }
 

@@ -26,8 +26,8 @@ pub enum Door {
     Question,
 }
 
-/// OpenSSH's server on this machine, with a folder of files. One process for each connection, behind a line that can be cut and that
-/// counts the bytes which came from the server.
+/// OpenSSH's server on this machine, with a folder of files. One process for each connection,
+/// behind a line that can be cut and that counts the bytes which came from the server.
 pub struct Server {
     folder: tempfile::TempDir,
     door: Door,
@@ -61,8 +61,16 @@ impl Server {
             return None;
         }
         let is_root = output(Command::new("id").arg("-u")) == "0";
-        if door != Door::Key && !(is_root && Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success())) {
-            eprintln!("skipped: a server that takes passwords needs root, and leave to see files of its own (unshare --mount)");
+        if door != Door::Key
+            && !(is_root
+                && Command::new("unshare")
+                    .args(["--mount", "true"])
+                    .status()
+                    .is_ok_and(|status| status.success()))
+        {
+            eprintln!(
+                "skipped: a server that takes passwords needs root, and leave to see files of its own (unshare --mount)"
+            );
             return None;
         }
         if is_root {
@@ -70,12 +78,21 @@ impl Server {
             std::fs::create_dir_all("/run/sshd").unwrap();
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self { folder: tempfile::tempdir().unwrap(), door, address: listener.local_addr().unwrap(), shared: Arc::default() };
+        let server = Self {
+            folder: tempfile::tempdir().unwrap(),
+            door,
+            address: listener.local_addr().unwrap(),
+            shared: Arc::default(),
+        };
         server.write_settings();
         let (folder, shared) = (server.folder.path().to_owned(), Arc::clone(&server.shared));
         tokio::spawn(async move {
             while let Ok((line, _)) = listener.accept().await {
-                tokio::spawn(serve(line, start_process(&folder, door, &shared), Arc::clone(&shared)));
+                tokio::spawn(serve(
+                    line,
+                    start_process(&folder, door, &shared),
+                    Arc::clone(&shared),
+                ));
             }
         });
         Some(server)
@@ -85,7 +102,11 @@ impl Server {
         let path = |name: &str| self.folder.path().join(name);
         std::fs::create_dir_all(path("files/doc")).unwrap();
         for key in ["host_key", "reader_key"] {
-            output(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key)));
+            output(
+                Command::new("ssh-keygen")
+                    .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                    .arg(path(key)),
+            );
         }
         std::fs::copy(path("reader_key.pub"), path("authorized_keys")).unwrap();
         output(Command::new("chmod").arg("755").arg(self.folder.path()));
@@ -102,8 +123,16 @@ impl Server {
         );
         std::fs::write(path("sshd_config"), text).unwrap();
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
-        std::fs::write(path("passwd"), format!("{passwd}Public:x:61845:61845::/nonexistent:/bin/sh\n")).unwrap();
-        std::fs::write(path("shadow"), format!("Public:{PASSWORD_HASH}:19000:0:99999:7:::\n")).unwrap();
+        std::fs::write(
+            path("passwd"),
+            format!("{passwd}Public:x:61845:61845::/nonexistent:/bin/sh\n"),
+        )
+        .unwrap();
+        std::fs::write(
+            path("shadow"),
+            format!("Public:{PASSWORD_HASH}:19000:0:99999:7:::\n"),
+        )
+        .unwrap();
     }
 
     /// Puts a file there, of a time long ago.
@@ -111,7 +140,12 @@ impl Server {
         let file = self.path(path);
         std::fs::write(&file, bytes).unwrap();
         let modified: jiff::Timestamp = modified.parse().unwrap();
-        std::fs::File::options().write(true).open(&file).unwrap().set_modified(modified.into()).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_modified(modified.into())
+            .unwrap();
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
@@ -124,7 +158,11 @@ impl Server {
 
     /// The fingerprint of the host key, as OpenSSH prints it.
     pub fn host_key(&self) -> String {
-        let printed = output(Command::new("ssh-keygen").arg("-lf").arg(self.folder.path().join("host_key.pub")));
+        let printed = output(
+            Command::new("ssh-keygen")
+                .arg("-lf")
+                .arg(self.folder.path().join("host_key.pub")),
+        );
         printed.split_whitespace().nth(1).unwrap().to_owned()
     }
 
@@ -132,16 +170,25 @@ impl Server {
     pub fn login(&self) -> SftpLogin {
         let is_key = self.door == Door::Key;
         SftpLogin {
-            user: if is_key { output(Command::new("id").arg("-un")) } else { "Public".to_owned() },
+            user: if is_key {
+                output(Command::new("id").arg("-un"))
+            } else {
+                "Public".to_owned()
+            },
             password: (!is_key).then(|| PASSWORD.to_owned()),
             key_file: is_key.then(|| "{env:KEY_FILE}".to_owned()),
             host_key: Some(self.host_key()),
         }
     }
 
-    /// The line of a declaration by which a source logs in with the reader's key. The variable is named as the file that it holds.
+    /// The line of a declaration by which a source logs in with the reader's key. The variable is
+    /// named as the file that it holds.
     pub fn declared_login(&self) -> String {
-        format!("sftp = {{ user = \"{}\", key_file = \"{{env:{}}}\" }}", self.login().user, self.key_file().display())
+        format!(
+            "sftp = {{ user = \"{}\", key_file = \"{{env:{}}}\" }}",
+            self.login().user,
+            self.key_file().display()
+        )
     }
 
     /// The file that holds the reader's private key.
@@ -168,14 +215,28 @@ impl Server {
 /// Starts OpenSSH's server for one connection, and returns its end of the line.
 fn start_process(folder: &Path, door: Door, shared: &Shared) -> UnixStream {
     let (ours, its) = UnixStream::pair().unwrap();
-    let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("log"))
+        .unwrap();
     let mut command = Command::new(if door == Door::Key { SSHD } else { "unshare" });
     if door != Door::Key {
         let bind = "mount --bind \"$0/passwd\" /etc/passwd && mount --bind \"$0/shadow\" /etc/shadow && exec \"$@\"";
-        command.args(["--mount", "sh", "-c", bind]).arg(folder).arg(SSHD);
+        command
+            .args(["--mount", "sh", "-c", bind])
+            .arg(folder)
+            .arg(SSHD);
     }
-    command.args(["-i", "-e", "-f"]).arg(folder.join("sshd_config"));
-    let process = command.stdin(OwnedFd::from(its.try_clone().unwrap())).stdout(OwnedFd::from(its)).stderr(log).spawn().unwrap();
+    command
+        .args(["-i", "-e", "-f"])
+        .arg(folder.join("sshd_config"));
+    let process = command
+        .stdin(OwnedFd::from(its.try_clone().unwrap()))
+        .stdout(OwnedFd::from(its))
+        .stderr(log)
+        .spawn()
+        .unwrap();
     shared.processes.lock().unwrap().push(process);
     ours
 }
@@ -183,7 +244,9 @@ fn start_process(folder: &Path, door: Door, shared: &Shared) -> UnixStream {
 /// Passes bytes on until one side ends or the line is to be cut.
 async fn serve(line: TcpStream, process: UnixStream, shared: Arc<Shared>) {
     process.set_nonblocking(true).unwrap();
-    let (mut from_server, mut to_server) = tokio::net::UnixStream::from_std(process).unwrap().into_split();
+    let (mut from_server, mut to_server) = tokio::net::UnixStream::from_std(process)
+        .unwrap()
+        .into_split();
     let (mut from_client, mut to_client) = line.into_split();
     let cut = shared.cuts.lock().unwrap().pop();
     let connection = {
@@ -200,7 +263,9 @@ async fn serve(line: TcpStream, process: UnixStream, shared: Arc<Shared>) {
                 sent[connection] += length as u64;
                 sent[connection]
             };
-            if cut.is_some_and(|cut| sent > cut) || to_client.write_all(&buffer[..length]).await.is_err() {
+            if cut.is_some_and(|cut| sent > cut)
+                || to_client.write_all(&buffer[..length]).await.is_err()
+            {
                 break;
             }
         }
@@ -211,6 +276,10 @@ async fn serve(line: TcpStream, process: UnixStream, shared: Arc<Shared>) {
 
 fn output(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }

@@ -1,8 +1,10 @@
-//! Four layouts that no declared city has, written by hand: each is guessed, checked, run and published, and what could not be known is listed.
+//! Four layouts that no declared city has, written by hand: each is guessed, checked, run and
+//! published, and what could not be known is listed.
 
 use super::{Served, begin, new};
 
-const SPRINGFIELD: &str = "https://data.springfield.example.org/api/views/abcd-1234/rows.csv?accessType=DOWNLOAD";
+const SPRINGFIELD: &str =
+    "https://data.springfield.example.org/api/views/abcd-1234/rows.csv?accessType=DOWNLOAD";
 
 /// A portal's export. Row 7 is of a type and row 5 of a status that nobody has; owners are persons.
 fn springfield() -> String {
@@ -17,7 +19,10 @@ fn springfield() -> String {
             2 => ("Mechanical", "Issued"),
             _ => ("Demolition", "Withdrawn"),
         };
-        let (kind, status) = (if number == 7 { "Moat" } else { kind }, if number == 5 { "Teleported" } else { status });
+        let (kind, status) = (
+            if number == 7 { "Moat" } else { kind },
+            if number == 5 { "Teleported" } else { status },
+        );
         let day = number % 28 + 1;
         text.push_str(&format!(
             "SPR-2025-{number:05},{kind},\"Work, no. {number}\",{status},01/{day:02}/2025,02/{day:02}/2025,,\"$1,{number:03}.50\",{number} Oak St,Springfield,62701,\
@@ -29,7 +34,17 @@ fn springfield() -> String {
 
 #[test]
 fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
-    let begun = begin("us-il-springfield", SPRINGFIELD, springfield().as_bytes(), &["--publisher", "City of Springfield", "--licence", "Public domain"]);
+    let begun = begin(
+        "us-il-springfield",
+        SPRINGFIELD,
+        springfield().as_bytes(),
+        &[
+            "--publisher",
+            "City of Springfield",
+            "--licence",
+            "Public domain",
+        ],
+    );
     for (ours, theirs) in [
         ("permit_number", "Record Number"),
         ("type", "Permit Type"),
@@ -47,14 +62,33 @@ fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
         assert_eq!(begun.column(ours), theirs, "{ours}: {:#}", begun.report);
     }
     assert_eq!(begun.column("owner_name"), "");
-    assert_eq!((&begun.report["evidence"], &begun.report["trial"]["outcome"]), (&"file".into(), &"built".into()), "{:#}", begun.report);
+    assert_eq!(
+        (&begun.report["evidence"], &begun.report["trial"]["outcome"]),
+        (&"file".into(), &"built".into()),
+        "{:#}",
+        begun.report
+    );
     let open = begun.decisions();
-    for said in ["\"Teleported\" = \"…\"; 1 row", "\"Moat\" = \"…\"; 1 row", "cadence: how often", "covers", "it is empty in all rows"] {
+    for said in [
+        "\"Teleported\" = \"…\"; 1 row",
+        "\"Moat\" = \"…\"; 1 row",
+        "cadence: how often",
+        "covers",
+        "it is empty in all rows",
+    ] {
         assert!(open.contains(said), "{said}: {open}");
     }
-    assert!(!open.contains("publisher:") && !open.contains("licence:"), "{open}");
+    assert!(
+        !open.contains("publisher:") && !open.contains("licence:"),
+        "{open}"
+    );
     let text = begun.declaration();
-    for line in ["# decide: \"Teleported\" = \"…\"", "dates = [\"month_day_year\"]", "evidence = { kind = \"file\"", "\"Issued\" = \"active\"  # so in "] {
+    for line in [
+        "# decide: \"Teleported\" = \"…\"",
+        "dates = [\"month_day_year\"]",
+        "evidence = { kind = \"file\"",
+        "\"Issued\" = \"active\"  # so in ",
+    ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     begun.check().expect(0);
@@ -78,32 +112,72 @@ fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
     assert_eq!(begun.value("SPR-2025-00007", "type"), "unknown");
     let mut served = Served::start(&begun);
     let answer = served.get("/v1/permits/search?jurisdiction=us-il-springfield&type=plumbing");
-    let numbers: Vec<&str> =
-        answer["data"].as_array().unwrap_or_else(|| panic!("{answer:#}")).iter().map(|permit| permit["permit_number"].as_str().unwrap()).collect();
+    let numbers: Vec<&str> = answer["data"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{answer:#}"))
+        .iter()
+        .map(|permit| permit["permit_number"].as_str().unwrap())
+        .collect();
     assert_eq!(numbers.len(), 10, "every fourth of forty: {answer:#}");
     assert!(numbers.contains(&"SPR-2025-00001"), "{numbers:?}");
 }
 
 #[test]
 fn a_fixture_names_nobody_and_is_published_as_it_is() {
-    let begun = begin("us-il-springfield", SPRINGFIELD, springfield().as_bytes(), &[]);
+    let begun = begin(
+        "us-il-springfield",
+        SPRINGFIELD,
+        springfield().as_bytes(),
+        &[],
+    );
     let fixture = String::from_utf8(begun.fixture()).unwrap();
-    assert!(fixture.starts_with("Record Number,Permit Type,"), "{fixture}");
-    for real in ["Realowner", "Real &", "555-0142", "Pat Inspector", "Oak St", "SPR-2025-00001", "39.780001"] {
+    assert!(
+        fixture.starts_with("Record Number,Permit Type,"),
+        "{fixture}"
+    );
+    for real in [
+        "Realowner",
+        "Real &",
+        "555-0142",
+        "Pat Inspector",
+        "Oak St",
+        "SPR-2025-00001",
+        "39.780001",
+    ] {
         assert!(!fixture.contains(real), "{real}: {fixture}");
     }
-    assert!(fixture.contains("Teleported") || fixture.contains("Moat") || fixture.contains("Issued"), "{fixture}");
-    let files: Vec<&str> = begun.report["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+    assert!(
+        fixture.contains("Teleported") || fixture.contains("Moat") || fixture.contains("Issued"),
+        "{fixture}"
+    );
+    let files: Vec<&str> = begun.report["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file.as_str().unwrap())
+        .collect();
     assert_eq!(
         files[..3],
-        ["pipelines/permit/springfield.toml", "fixtures/permit/springfield/basic/CASE.md", "fixtures/permit/springfield/basic/source/.pubdata-mirror"]
+        [
+            "pipelines/permit/springfield.toml",
+            "fixtures/permit/springfield/basic/CASE.md",
+            "fixtures/permit/springfield/basic/source/.pubdata-mirror"
+        ]
     );
     begun.run("fixture").expect(0);
-    let numbers: Vec<String> = begun.published("status").into_iter().map(|(number, _)| number).collect();
-    assert!(numbers.len() >= 3 && numbers.iter().all(|number| number.starts_with("SPR-0000-")), "{numbers:?}");
+    let numbers: Vec<String> = begun
+        .published("status")
+        .into_iter()
+        .map(|(number, _)| number)
+        .collect();
+    assert!(
+        numbers.len() >= 3 && numbers.iter().all(|number| number.starts_with("SPR-0000-")),
+        "{numbers:?}"
+    );
 }
 
-/// An export of a map's layer: coordinates on a plane in front, days with slashes and a zone, the address in parts.
+/// An export of a map's layer: coordinates on a plane in front, days with slashes and a zone, the
+/// address in parts.
 #[test]
 fn an_export_of_a_layer_is_read() {
     let mut text =
@@ -115,22 +189,52 @@ fn an_export_of_a_layer_is_read() {
     }
     let url = "https://hub.traverse.example.org/datasets/permits.csv";
     let begun = begin("us-mi-traverse_city", url, text.as_bytes(), &[]);
-    assert_eq!((begun.column("lat"), begun.column("house_number"), begun.column("street_name")), ("", "STREET_NUMBER", "STREET_NAME"), "{:#}", begun.report);
-    assert!(begun.declaration().contains("line1 = [\"house_number\", \"street_name\", \"street_suffix\"]"), "{}", begun.declaration());
+    assert_eq!(
+        (
+            begun.column("lat"),
+            begun.column("house_number"),
+            begun.column("street_name")
+        ),
+        ("", "STREET_NUMBER", "STREET_NAME"),
+        "{:#}",
+        begun.report
+    );
+    assert!(
+        begun
+            .declaration()
+            .contains("line1 = [\"house_number\", \"street_name\", \"street_suffix\"]"),
+        "{}",
+        begun.declaration()
+    );
     begun.check().expect(0);
     begun.run("publisher").expect(0);
-    for (column, expected) in [("issued_date", "2024-11-06"), ("type", "electrical"), ("status", "active"), ("jurisdiction_name", "Traverse City")] {
+    for (column, expected) in [
+        ("issued_date", "2024-11-06"),
+        ("type", "electrical"),
+        ("status", "active"),
+        ("jurisdiction_name", "Traverse City"),
+    ] {
         assert_eq!(begun.value("B000006", column), expected, "{column}");
     }
-    assert_eq!(begun.value("B000006", "lat"), serde_json::Value::Null, "a plane's coordinates are no degrees");
+    assert_eq!(
+        begun.value("B000006", "lat"),
+        serde_json::Value::Null,
+        "a plane's coordinates are no degrees"
+    );
     assert_eq!(begun.value("B000007", "status"), "inactive");
-    begin("us-mi-traverse_city", url, text.as_bytes(), &[]).run("fixture").expect(0);
+    begin("us-mi-traverse_city", url, text.as_bytes(), &[])
+        .run("fixture")
+        .expect(0);
 }
 
 #[test]
 fn records_of_an_interface_are_read_with_what_some_lack() {
     let record = |number: u32| {
-        let finaled = if number > 4 { "\"final_date\":\"2025-06-01T00:00:00.000\"," } else { "" };
+        let finaled = if number > 4 {
+            "\"final_date\":\"2025-06-01T00:00:00.000\","
+        } else {
+            ""
+        };
         let status = if number > 4 { "Finaled" } else { "Issued" };
         format!(
             "{{\"permitnum\":\"T{number}\",\"permittype\":\"Plumbing\",\"status\":\"{status}\",\"issueddate\":\"2025-05-{number:02}T00:00:00.000\",{finaled}\
@@ -141,56 +245,145 @@ fn records_of_an_interface_are_read_with_what_some_lack() {
     let text = format!("[{}]", (1..=9).map(record).collect::<Vec<_>>().join("\n,"));
     let url = "https://data.warwick.example.org/resource/wxyz-9876.json";
     let begun = begin("us-ri-warwick", url, text.as_bytes(), &[]);
-    assert_eq!((begun.column("completed_date"), begun.column("job_value")), ("final_date", "valuation"), "{:#}", begun.report);
-    assert!(begun.declaration().contains("optional_columns = [\"completed_date\"]"), "{}", begun.declaration());
-    assert!(begun.decisions().contains("source.url: an interface gives so many records at once"), "{}", begun.decisions());
+    assert_eq!(
+        (begun.column("completed_date"), begun.column("job_value")),
+        ("final_date", "valuation"),
+        "{:#}",
+        begun.report
+    );
+    assert!(
+        begun
+            .declaration()
+            .contains("optional_columns = [\"completed_date\"]"),
+        "{}",
+        begun.declaration()
+    );
+    assert!(
+        begun
+            .decisions()
+            .contains("source.url: an interface gives so many records at once"),
+        "{}",
+        begun.decisions()
+    );
     begun.check().expect(0);
     begun.run("publisher").expect(0);
-    assert_eq!((begun.value("T6", "completed_date"), begun.value("T6", "status")), ("2025-06-01".into(), "final".into()));
-    assert_eq!((begun.value("T2", "completed_date"), begun.value("T2", "issued_date")), (serde_json::Value::Null, "2025-05-02".into()));
+    assert_eq!(
+        (
+            begun.value("T6", "completed_date"),
+            begun.value("T6", "status")
+        ),
+        ("2025-06-01".into(), "final".into())
+    );
+    assert_eq!(
+        (
+            begun.value("T2", "completed_date"),
+            begun.value("T2", "issued_date")
+        ),
+        (serde_json::Value::Null, "2025-05-02".into())
+    );
     let again = begin("us-ri-warwick", url, text.as_bytes(), &[]);
-    assert!(!String::from_utf8(again.fixture()).unwrap().contains("Bo Person"));
+    assert!(
+        !String::from_utf8(again.fixture())
+            .unwrap()
+            .contains("Bo Person")
+    );
     again.run("fixture").expect(0);
-    assert_eq!((again.value("T2", "status"), again.value("T3", "status")), ("active".into(), "final".into()));
+    assert_eq!(
+        (again.value("T2", "status"), again.value("T3", "status")),
+        ("active".into(), "final".into())
+    );
 }
 
-/// Semicolons, windows-1252, and days none of which is above 12: nobody but a person knows which number is the month.
+/// Semicolons, windows-1252, and days none of which is above 12: nobody but a person knows which
+/// number is the month.
 #[test]
 fn days_that_could_be_two_are_left_to_a_person() {
     let mut bytes = b"Permit No;Status;Permit Type;Issued;Address;Description\r\n".to_vec();
     for number in 1..=11 {
-        bytes.extend_from_slice(format!("P{number};Issued;Electrical;03/{number:02}/2025;{number} RUE ST;Caf").as_bytes());
+        bytes.extend_from_slice(
+            format!("P{number};Issued;Electrical;03/{number:02}/2025;{number} RUE ST;Caf")
+                .as_bytes(),
+        );
         bytes.extend_from_slice(b"\xe9\r\n");
     }
     let url = "https://files.example.org/permits.txt";
     let begun = begin("us-la-lafayette", url, &bytes, &[]);
     assert_eq!(begun.column("issued_date"), "", "{:#}", begun.report);
     let open = begun.decisions();
-    assert!(open.contains("source.columns.issued_date: `issued`: `issued_date`?") && open.contains("the month or the day first"), "{open}");
-    assert!(begun.declaration().contains("encoding = \"windows-1252\""), "{}", begun.declaration());
+    assert!(
+        open.contains("source.columns.issued_date: `issued`: `issued_date`?")
+            && open.contains("the month or the day first"),
+        "{open}"
+    );
+    assert!(
+        begun.declaration().contains("encoding = \"windows-1252\""),
+        "{}",
+        begun.declaration()
+    );
     begun.check().expect(0);
     begun.run("publisher").expect(0);
-    assert_eq!((begun.value("P4", "issued_date"), begun.value("P4", "description")), (serde_json::Value::Null, "Café".into()));
-    new(&begun.place, "us-la-lafayette", url, &["--month-first", "--force"]).expect(0);
+    assert_eq!(
+        (
+            begun.value("P4", "issued_date"),
+            begun.value("P4", "description")
+        ),
+        (serde_json::Value::Null, "Café".into())
+    );
+    new(
+        &begun.place,
+        "us-la-lafayette",
+        url,
+        &["--month-first", "--force"],
+    )
+    .expect(0);
     begun.run("publisher").expect(0);
     assert_eq!(begun.value("P4", "issued_date"), "2025-03-04");
 }
 
-/// Of a long list only the beginning is looked at; what is expected of the whole is estimated by its size.
+/// Of a long list only the beginning is looked at; what is expected of the whole is estimated by
+/// its size.
 #[test]
 fn a_beginning_is_enough_for_a_long_list() {
     let mut text = "Permit Number,Permit Type,Status,Issue Date,Address\n".to_owned();
     for number in 0..60_000 {
         text.push_str(
-            &format!("L-{number:06},Electrical,Issued,2024-{:02}-{:02},{number} Long Meadow Road,\n", number % 12 + 1, number % 28 + 1).replace(",\n", "\n"),
+            &format!(
+                "L-{number:06},Electrical,Issued,2024-{:02}-{:02},{number} Long Meadow Road,\n",
+                number % 12 + 1,
+                number % 28 + 1
+            )
+            .replace(",\n", "\n"),
         );
     }
-    let begun = begin("us-vt-barre", "https://data.barre.example.org/all.csv", text.as_bytes(), &[]);
-    assert_eq!((&begun.report["evidence"], &begun.report["is_whole"], &begun.report["records"]), (&"excerpt".into(), &false.into(), &20_000.into()));
+    let begun = begin(
+        "us-vt-barre",
+        "https://data.barre.example.org/all.csv",
+        text.as_bytes(),
+        &[],
+    );
+    assert_eq!(
+        (
+            &begun.report["evidence"],
+            &begun.report["is_whole"],
+            &begun.report["records"]
+        ),
+        (&"excerpt".into(), &false.into(), &20_000.into())
+    );
     let open = begun.decisions();
     let floor = open.lines().find(|line| line.contains("min_rows")).unwrap();
-    let rows: u64 = floor.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!((58_000..62_000).contains(&rows) && floor.contains("estimated"), "{floor}");
+    let rows: u64 = floor
+        .split("about ")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(
+        (58_000..62_000).contains(&rows) && floor.contains("estimated"),
+        "{floor}"
+    );
     begun.run("publisher").expect(0);
     assert_eq!(begun.published("status").len(), 60_000);
 }
@@ -198,23 +391,51 @@ fn a_beginning_is_enough_for_a_long_list() {
 /// A person who decides takes the comment's mark away and says what the word means.
 #[test]
 fn words_with_quotation_marks_and_line_breaks_are_lines_that_can_be_taken_as_they_stand() {
-    let (kind, status) = ("\"\"\"Old\"\" Building\"\"\nwith a \\ and '''\"", "\"\"\"Sent back\"\"\r\ntwice\"");
-    let text = springfield().replacen(",Moat,", &format!(",{kind},"), 1).replacen(",Teleported,", &format!(",{status},"), 1);
-    let begun = begin("us-il-springfield", SPRINGFIELD, text.as_bytes(), &["--publisher", "City \"S\"\nof Springfield", "--licence", "Public domain"]);
+    let (kind, status) = (
+        "\"\"\"Old\"\" Building\"\"\nwith a \\ and '''\"",
+        "\"\"\"Sent back\"\"\r\ntwice\"",
+    );
+    let text = springfield()
+        .replacen(",Moat,", &format!(",{kind},"), 1)
+        .replacen(",Teleported,", &format!(",{status},"), 1);
+    let begun = begin(
+        "us-il-springfield",
+        SPRINGFIELD,
+        text.as_bytes(),
+        &[
+            "--publisher",
+            "City \"S\"\nof Springfield",
+            "--licence",
+            "Public domain",
+        ],
+    );
     let (mut table, mut decided) = (String::new(), 0);
     let text = begun.declaration();
     let lines = text.lines().map(|line| {
         if line.starts_with("[settings.") {
             table = line.to_owned();
         }
-        let word = line.strip_prefix("# decide: ").and_then(|line| line.split_once(" = \"…\"; "));
-        let Some((word, _)) = word.filter(|(word, _)| word.starts_with('"')) else { return line.to_owned() };
+        let word = line
+            .strip_prefix("# decide: ")
+            .and_then(|line| line.split_once(" = \"…\"; "));
+        let Some((word, _)) = word.filter(|(word, _)| word.starts_with('"')) else {
+            return line.to_owned();
+        };
         decided += 1;
-        format!("{word} = {}", if table == "[settings.type]" { "\"electrical\"" } else { "\"active\"" })
+        format!(
+            "{word} = {}",
+            if table == "[settings.type]" {
+                "\"electrical\""
+            } else {
+                "\"active\""
+            }
+        )
     });
     let lines: Vec<String> = lines.collect();
     assert!(decided >= 2, "{lines:#?}");
-    let declaration = begun.folder.join(begun.report["files"][0].as_str().unwrap());
+    let declaration = begun
+        .folder
+        .join(begun.report["files"][0].as_str().unwrap());
     std::fs::write(declaration, lines.join("\n")).unwrap();
     begun.check().expect(0);
 }

@@ -1,5 +1,5 @@
-//! What `pubdata new` does not do: write over files, guess what it cannot know, or begin what it knows nothing of. Each refusal names thing, place and way
-//! out.
+//! What `pubdata new` does not do: write over files, guess what it cannot know, or begin what it
+//! knows nothing of. Each refusal names thing, place and way out.
 
 use super::{begin, new};
 use pubdata_testing::{Place, files_below};
@@ -15,54 +15,162 @@ fn what_cannot_be_begun_is_told_with_a_way_out() {
     let put = |text: &str| std::fs::write(path.join("permits.csv"), text).unwrap();
     put(ROWS);
     for (kind, jurisdiction, url, more, code, says) in [
-        ("license", "us-co-denver", URL, &[][..], 40, "it knows `permit`"),
+        (
+            "license",
+            "us-co-denver",
+            URL,
+            &[][..],
+            40,
+            "it knows `permit`",
+        ),
         ("permits", "us-co-denver", URL, &[], 40, "it knows `permit`"),
         ("permit", "denver", URL, &[], 40, "us-co-denver"),
         ("permit", "us-co-denver", URL, &[], 40, "it is built in"),
-        ("permit", "us-co-boulder", "permits.csv", &[], 40, "must begin with https://"),
-        ("permit", "us-co-boulder", "https://data.example.org/x?offset={offset}", &[], 40, "how many records a page has"),
-        ("permit", "us-co-boulder", "https://data.example.org/x?year={year}", &[], 40, "only `{offset}`"),
-        ("permit", "us-co-boulder", "https://data.example.org/none.csv", &[], 30, "put the file at DIR/data.example.org/none.csv"),
-        ("permit", "us-co-boulder", URL, &["--column", "permit_number=Case No"], 40, "the file has no column `Case No`"),
-        ("permit", "us-co-boulder", URL, &["--column", "number=Status"], 40, "no column of pubdata"),
-        ("permit", "us-co-boulder", URL, &["--column", "status"], 40, "OURS=THEIRS"),
-        ("permit", "us-co-boulder", URL, &["--name", "../boulder"], 40, "no name of a list"),
+        (
+            "permit",
+            "us-co-boulder",
+            "permits.csv",
+            &[],
+            40,
+            "must begin with https://",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            "https://data.example.org/x?offset={offset}",
+            &[],
+            40,
+            "how many records a page has",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            "https://data.example.org/x?year={year}",
+            &[],
+            40,
+            "only `{offset}`",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            "https://data.example.org/none.csv",
+            &[],
+            30,
+            "put the file at DIR/data.example.org/none.csv",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            URL,
+            &["--column", "permit_number=Case No"],
+            40,
+            "the file has no column `Case No`",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            URL,
+            &["--column", "number=Status"],
+            40,
+            "no column of pubdata",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            URL,
+            &["--column", "status"],
+            40,
+            "OURS=THEIRS",
+        ),
+        (
+            "permit",
+            "us-co-boulder",
+            URL,
+            &["--name", "../boulder"],
+            40,
+            "no name of a list",
+        ),
     ] {
         let (mirror, folder) = (place.root().join("publisher"), place.root().join("lists"));
-        let fixed = ["new", kind, jurisdiction, "--url", url, "--mirror", mirror.to_str().unwrap(), "--declarations", folder.to_str().unwrap()];
+        let fixed = [
+            "new",
+            kind,
+            jurisdiction,
+            "--url",
+            url,
+            "--mirror",
+            mirror.to_str().unwrap(),
+            "--declarations",
+            folder.to_str().unwrap(),
+        ];
         let answer = place.pubdata(&[&fixed, more].concat()).expect(code);
-        assert!(answer.stderr.contains(says), "{jurisdiction} {url}: {}", answer.stderr);
+        assert!(
+            answer.stderr.contains(says),
+            "{jurisdiction} {url}: {}",
+            answer.stderr
+        );
     }
     for (text, code, says) in [
         ("<!doctype html><html></html>", 20, "a web page"),
-        ("Name,Address\nx,1 Elm St\n", 40, "--column permit_number=NAME"),
-        ("Permit Number,Status\nA-1,Issued\n", 40, "--column line1=NAME"),
+        (
+            "Name,Address\nx,1 Elm St\n",
+            40,
+            "--column permit_number=NAME",
+        ),
+        (
+            "Permit Number,Status\nA-1,Issued\n",
+            40,
+            "--column line1=NAME",
+        ),
         ("Permit Number,Status,Address\n", 20, "no whole record"),
     ] {
         put(text);
         let answer = new(&place, "us-co-boulder", URL, &[]).expect(code);
         assert!(answer.stderr.contains(says), "{text}: {}", answer.stderr);
     }
-    assert!(!place.root().join("lists").exists() && !place.home().exists(), "nothing is left behind");
+    assert!(
+        !place.root().join("lists").exists() && !place.home().exists(),
+        "nothing is left behind"
+    );
 }
 
 #[test]
 fn files_that_are_there_are_not_written_over() {
     let begun = begin("us-co-boulder", URL, ROWS.as_bytes(), &[]);
     let declaration = begun.folder.join("pipelines/permit/boulder.toml");
-    std::fs::write(&declaration, format!("{}\n# by hand\n", begun.declaration())).unwrap();
+    std::fs::write(
+        &declaration,
+        format!("{}\n# by hand\n", begun.declaration()),
+    )
+    .unwrap();
     let refused = new(&begun.place, "us-co-boulder", URL, &[]).expect(40);
     assert!(
-        refused.stderr.contains("pipelines/permit/boulder.toml") && refused.stderr.contains("--name") && refused.stderr.contains("--force"),
+        refused.stderr.contains("pipelines/permit/boulder.toml")
+            && refused.stderr.contains("--name")
+            && refused.stderr.contains("--force"),
         "{refused:#?}"
     );
     assert!(begun.declaration().contains("# by hand"));
     let before = files_below(&begun.folder).len();
-    new(&begun.place, "us-co-boulder", URL, &["--name", "boulder_second"]).expect(0);
-    assert_eq!(files_below(&begun.folder).len(), before + 4, "one declaration and the files of one fixture");
+    new(
+        &begun.place,
+        "us-co-boulder",
+        URL,
+        &["--name", "boulder_second"],
+    )
+    .expect(0);
+    assert_eq!(
+        files_below(&begun.folder).len(),
+        before + 4,
+        "one declaration and the files of one fixture"
+    );
     assert!(begun.declaration().contains("# by hand"));
-    let second = std::fs::read_to_string(begun.folder.join("pipelines/permit/boulder_second.toml")).unwrap();
-    assert!(second.contains("`permit.boulder` publishes permits of us-co-boulder already"), "{second}");
+    let second =
+        std::fs::read_to_string(begun.folder.join("pipelines/permit/boulder_second.toml")).unwrap();
+    assert!(
+        second.contains("`permit.boulder` publishes permits of us-co-boulder already"),
+        "{second}"
+    );
     new(&begun.place, "us-co-boulder", URL, &["--force"]).expect(0);
     assert!(!begun.declaration().contains("# by hand"));
 }
@@ -72,15 +180,29 @@ fn files_that_are_there_are_not_written_over() {
 fn a_folder_of_ones_own_gets_one_list_more() {
     let place = Place::new();
     let folder = place.root().join("lists");
-    pubdata_testing::copy_folder(&pubdata_testing::project("schemas"), &folder.join("schemas"));
+    pubdata_testing::copy_folder(
+        &pubdata_testing::project("schemas"),
+        &folder.join("schemas"),
+    );
     std::fs::create_dir_all(folder.join("pipelines")).unwrap();
     let file = place.root().join("permits.csv");
     std::fs::write(&file, ROWS).unwrap();
-    let answer = new(&place, "us-co-boulder", URL, &["--file", file.to_str().unwrap()]).expect(0);
-    assert_eq!((&answer.json()["is_new_folder"], &answer.json()["evidence"]), (&false.into(), &"file".into()));
+    let answer = new(
+        &place,
+        "us-co-boulder",
+        URL,
+        &["--file", file.to_str().unwrap()],
+    )
+    .expect(0);
+    assert_eq!(
+        (&answer.json()["is_new_folder"], &answer.json()["evidence"]),
+        (&false.into(), &"file".into())
+    );
     let declared: Vec<_> = files_below(&folder.join("pipelines"));
     assert_eq!(declared, [folder.join("pipelines/permit/boulder.toml")]);
-    place.pubdata(&["check", "--declarations", folder.to_str().unwrap()]).expect(0);
+    place
+        .pubdata(&["check", "--declarations", folder.to_str().unwrap()])
+        .expect(0);
     // What is built in has taught it all the same.
     assert_eq!(answer.json()["words"][0]["ours"], "active", "{answer:#?}");
 }
@@ -92,7 +214,11 @@ fn rows_of_a_mirror_of_samples_are_documentation() {
     let path = place.root().join("publisher/data.example.org/permits.csv");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, ROWS).unwrap();
-    std::fs::write(place.root().join("publisher/.pubdata-mirror"), "sample = true\n").unwrap();
+    std::fs::write(
+        place.root().join("publisher/.pubdata-mirror"),
+        "sample = true\n",
+    )
+    .unwrap();
     let report = new(&place, "us-co-boulder", URL, &[]).expect(0).json();
     assert_eq!(report["evidence"], "documented");
 }
@@ -103,7 +229,17 @@ fn a_person_is_told_everything_on_one_page() {
     let path = place.root().join("permits.csv");
     std::fs::write(&path, ROWS).unwrap();
     let folder = place.root().join("lists");
-    let arguments = ["new", "permit", "us-co-boulder", "--url", URL, "--file", path.to_str().unwrap(), "--declarations", folder.to_str().unwrap()];
+    let arguments = [
+        "new",
+        "permit",
+        "us-co-boulder",
+        "--url",
+        URL,
+        "--file",
+        path.to_str().unwrap(),
+        "--declarations",
+        folder.to_str().unwrap(),
+    ];
     let answer = place.pubdata(&arguments).expect(0);
     for said in [
         "permit.boulder from all 2 records",
@@ -116,5 +252,8 @@ fn a_person_is_told_everything_on_one_page() {
         assert!(answer.stdout.contains(said), "{said}: {}", answer.stdout);
     }
     let help = place.pubdata(&["new", "--help"]).expect(0).stdout;
-    assert!(help.contains("pubdata new permit us-oh-springfield --url"), "{help}");
+    assert!(
+        help.contains("pubdata new permit us-oh-springfield --url"),
+        "{help}"
+    );
 }

@@ -18,17 +18,24 @@ const MODIFIED: &str = "2026-11-20T22:15:07Z";
 /// Declarations that have Florida's licenses come from a server.
 fn declarations(server: &Server) -> DeclarationFiles {
     let path = "pipelines/license/fl_dbpr.toml";
-    let text = std::fs::read_to_string(project(path)).unwrap().replace("min_bytes = 10_000_000", "");
+    let text = std::fs::read_to_string(project(path))
+        .unwrap()
+        .replace("min_bytes = 10_000_000", "");
     let login = server.declared_login();
     let url = format!("url = \"{}\"\n{login}", server.url("doc/{file}.csv"));
-    let changed = text.replace("url = \"https://www2.myfloridalicense.com/sto/file_download/extracts/{file}.csv\"", &url);
+    let changed = text.replace(
+        "url = \"https://www2.myfloridalicense.com/sto/file_download/extracts/{file}.csv\"",
+        &url,
+    );
     assert_ne!(text, changed);
     DeclarationFiles::built_in().with(&[(path, &changed)])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_asked_as_a_run_asks_it() {
-    let Some(server) = Server::start(Door::Key).await else { return };
+    let Some(server) = Server::start(Door::Key).await else {
+        return;
+    };
     let text = std::fs::read_to_string(project(FIXTURE)).unwrap();
     server.put(FILE, text.as_bytes(), MODIFIED);
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +44,10 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     // The variables of these tests are named as the files they hold.
     run.fetch.secret = |variable| Some(variable.to_owned());
     let probe = async || -> (ProbedSource, ExitCode) {
-        let fetch = pubdata_fetch::FetchSettings { secret: |variable| Some(variable.to_owned()), ..instant_waits() };
+        let fetch = pubdata_fetch::FetchSettings {
+            secret: |variable| Some(variable.to_owned()),
+            ..instant_waits()
+        };
         let declarations = Declarations::load(declarations(&server)).unwrap();
         let home = Some(run.home.clone());
         let given = ProbeSettings {
@@ -56,17 +66,46 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     // Nobody has said yet that this is its key.
     let (stranger, code) = probe().await;
     let what = format!("{SOURCE}:host_key={}", server.host_key());
-    assert_eq!((stranger.verdict, stranger.would, code), (Verdict::Refused, Would::Block, ExitCode::SourceMissing), "{stranger:#?}");
-    assert!(stranger.ways_out[0].contains(&format!("`pubdata accept {what}`")), "{stranger:#?}");
-    assert!(!server.log().contains("userauth-request"), "{}", server.log());
+    assert_eq!(
+        (stranger.verdict, stranger.would, code),
+        (Verdict::Refused, Would::Block, ExitCode::SourceMissing),
+        "{stranger:#?}"
+    );
+    assert!(
+        stranger.ways_out[0].contains(&format!("`pubdata accept {what}`")),
+        "{stranger:#?}"
+    );
+    assert!(
+        !server.log().contains("userauth-request"),
+        "{}",
+        server.log()
+    );
     let refused = run_here(&run).await;
-    assert!(refused.exit_code == code && refused.tasks[0].reasons[0].contains(stranger.problem.as_ref().unwrap()), "{refused:#?}");
+    assert!(
+        refused.exit_code == code
+            && refused.tasks[0].reasons[0].contains(stranger.problem.as_ref().unwrap()),
+        "{refused:#?}"
+    );
 
-    let word = Word { what: &what, until: None, by: "ada", is_known_rule: false, is_withdrawn: false };
-    append_acceptance(&run.home, &acceptance(&run.declarations, &word, Timestamp::now()).unwrap()).unwrap();
+    let word = Word {
+        what: &what,
+        until: None,
+        by: "ada",
+        is_known_rule: false,
+        is_withdrawn: false,
+    };
+    append_acceptance(
+        &run.home,
+        &acceptance(&run.declarations, &word, Timestamp::now()).unwrap(),
+    )
+    .unwrap();
     let (known, _) = probe().await;
     let sample = known.sample.clone().unwrap_or_else(|| panic!("{known:#?}"));
-    assert_eq!((known.verdict, known.outcome.word(), sample.rows), (Verdict::Ok, "built", text.lines().count() as u64), "{known:#?}");
+    assert_eq!(
+        (known.verdict, known.outcome.word(), sample.rows),
+        (Verdict::Ok, "built", text.lines().count() as u64),
+        "{known:#?}"
+    );
 
     // Of a large file the head is taken, and no more.
     let large = text.repeat(20_000_000 / text.len());
@@ -74,9 +113,20 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     let before = server.sent().len();
     assert_eq!(probe().await.0.verdict, Verdict::Ok);
     let sent: u64 = server.sent()[before..].iter().sum();
-    assert!((200_000..2_000_000).contains(&sent), "{sent} bytes of {}", large.len());
+    assert!(
+        (200_000..2_000_000).contains(&sent),
+        "{sent} bytes of {}",
+        large.len()
+    );
 
     std::fs::remove_file(server.path(FILE)).unwrap();
     let (absent, code) = probe().await;
-    assert_eq!((absent.verdict, absent.problem.as_deref(), code), (Verdict::Absent, Some("the publisher has no such file"), ExitCode::SourceMissing));
+    assert_eq!(
+        (absent.verdict, absent.problem.as_deref(), code),
+        (
+            Verdict::Absent,
+            Some("the publisher has no such file"),
+            ExitCode::SourceMissing
+        )
+    );
 }

@@ -14,7 +14,11 @@ fn shown(place: &Place, command: &str, arguments: &[&str]) -> Answer {
 /// The lines about a task, from the one that begins with what became of it to the next empty one.
 #[track_caller]
 fn paragraph<'t>(text: &'t str, begins: &str) -> Vec<&'t str> {
-    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with(begins)).take_while(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with(begins))
+        .take_while(|line| !line.is_empty())
+        .collect();
     assert!(!lines.is_empty(), "nothing begins with `{begins}`: {text}");
     lines
 }
@@ -31,18 +35,34 @@ fn same_words(place: &Place, task_id: &str) -> String {
     for key in ["outcome", "reasons", "is_in_release"] {
         assert_eq!(foreseen[key], task[key], "{key}: {foreseen:#} {task:#}");
     }
-    assert_eq!((probed.code, of_probe.code), (done.code, done.code), "{foreseen:#} {task:#}");
+    assert_eq!(
+        (probed.code, of_probe.code),
+        (done.code, done.code),
+        "{foreseen:#} {task:#}"
+    );
     let word = task["outcome"].as_str().unwrap().to_owned();
     if planned["outcome"] != "to_build" {
-        assert_eq!((&planned["outcome"], &planned["reasons"]), (&task["outcome"], &task["reasons"]), "{planned:#} {task:#}");
+        assert_eq!(
+            (&planned["outcome"], &planned["reasons"]),
+            (&task["outcome"], &task["reasons"]),
+            "{planned:#} {task:#}"
+        );
     }
     let begins = format!("{word} {task_id}");
     let of_run = shown(place, "run", &[task_id]);
     let of_probe = paragraph(&of_probe.stdout, &begins).join("\n");
-    assert!(of_run.stdout.contains(&format!("\n  {begins} since ")), "{}", of_run.stdout);
+    assert!(
+        of_run.stdout.contains(&format!("\n  {begins} since ")),
+        "{}",
+        of_run.stdout
+    );
     for reason in task["reasons"].as_array().unwrap() {
         let reason = reason.as_str().unwrap();
-        assert!(of_probe.contains(reason) && of_run.stdout.contains(reason), "{of_probe}\n{}", of_run.stdout);
+        assert!(
+            of_probe.contains(reason) && of_run.stdout.contains(reason),
+            "{of_probe}\n{}",
+            of_run.stdout
+        );
     }
     word
 }
@@ -58,14 +78,20 @@ fn probe_plan_and_run_have_one_word_for_a_missing_file() {
     place.run(&[SEATTLE]).expect(0);
     std::fs::remove_file(&file).unwrap();
     assert_eq!(same_words(&place, SEATTLE), "missing");
-    assert!(shown(&place, "probe", &[SEATTLE]).stdout.contains("missing permit.seattle: the last good build stays\n"));
+    assert!(
+        shown(&place, "probe", &[SEATTLE])
+            .stdout
+            .contains("missing permit.seattle: the last good build stays\n")
+    );
 }
 
 #[test]
 fn probe_and_run_have_one_word_for_a_file_that_is_not_as_declared() {
     let place = Place::new();
     place.run(&[SEATTLE]).expect(0);
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("OriginalAddress1", "Where")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| header.replace("OriginalAddress1", "Where"))
+    });
     assert_eq!(same_words(&place, SEATTLE), "blocked");
 }
 
@@ -74,62 +100,140 @@ fn a_partition_that_is_not_published_yet_is_no_failure() {
     let place = Place::new();
     let task_id = "census.acs5/vintage=2024";
     let probed = probe(&place, &[task_id]).expect(0);
-    assert_eq!(probed.json()["tasks"][0]["outcome"], "not_published", "{probed:#?}");
-    assert_eq!(place.run(&[task_id]).task(task_id)["outcome"], "not_published");
+    assert_eq!(
+        probed.json()["tasks"][0]["outcome"],
+        "not_published",
+        "{probed:#?}"
+    );
+    assert_eq!(
+        place.run(&[task_id]).task(task_id)["outcome"],
+        "not_published"
+    );
 }
 
 #[test]
 fn the_nights_on_samples_write_no_log() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("PermitNum", "Permit Number")));
+    place.edit(SEATTLE_FILE, |text| {
+        with_header(&text, |header| header.replace("PermitNum", "Permit Number"))
+    });
     let probed = shown(&place, "probe", &[SEATTLE, SCHOOLS]);
     assert_eq!((probed.code, probed.stderr.as_str()), (Some(20), ""));
     let mut command = place.command(&["probe", SEATTLE]);
-    let told = answer(command.arg("--mirror").arg(place.mirror()).env("PUBDATA_LOG", "debug")).stderr;
-    assert!(told.contains("fetching") && told.contains("building"), "what is not of those nights is told when asked for: {told}");
-    assert!(!told.contains("not renewed") && !told.contains("snapshot") && !told.contains("pubdata-probe"), "{told}");
+    let told = answer(
+        command
+            .arg("--mirror")
+            .arg(place.mirror())
+            .env("PUBDATA_LOG", "debug"),
+    )
+    .stderr;
+    assert!(
+        told.contains("fetching") && told.contains("building"),
+        "what is not of those nights is told when asked for: {told}"
+    );
+    assert!(
+        !told.contains("not renewed")
+            && !told.contains("snapshot")
+            && !told.contains("pubdata-probe"),
+        "{told}"
+    );
 }
 
 #[test]
 fn a_page_that_cannot_be_read_is_told_with_the_address_that_was_asked_instead() {
     let place = Place::new();
     // A newer one than the declaration names: known from the last release alone.
-    let (declared, newer) = ("ccd_sch_029_2526_w_0a_050626", "ccd_sch_029_2526_w_1a_073026");
-    place.edit("datatables/api/File/2/0/0/0/0/0", |page| page.replace(declared, newer));
+    let (declared, newer) = (
+        "ccd_sch_029_2526_w_0a_050626",
+        "ccd_sch_029_2526_w_1a_073026",
+    );
+    place.edit("datatables/api/File/2/0/0/0/0/0", |page| {
+        page.replace(declared, newer)
+    });
     let file = place.file(&format!("{declared}.zip"));
     std::fs::rename(&file, file.with_file_name(format!("{newer}.zip"))).unwrap();
     place.run(&[SCHOOLS]).expect(0);
     let inputs = place.manifest()["tasks"][SCHOOLS]["inputs"].clone();
-    let known = inputs.as_array().unwrap().iter().find(|input| input["source_id"] == SCHOOLS).unwrap()["url"].as_str().unwrap().to_owned();
+    let known = inputs
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|input| input["source_id"] == SCHOOLS)
+        .unwrap()["url"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     std::fs::remove_file(place.file("datatables/api/File/2/0/0/0/0/0")).unwrap();
     let probed = probe(&place, &[SCHOOLS]).expect(10);
-    let page = probed.json()["sources"].as_array().unwrap().iter().find(|source| source["source_id"] == SCHOOLS && source["verdict"] == "absent").cloned();
+    let page = probed.json()["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|source| source["source_id"] == SCHOOLS && source["verdict"] == "absent")
+        .cloned();
     let page = page.unwrap_or_else(|| panic!("{probed:#?}"));
-    let on_mirror = format!("the mirror {} has no nces.ed.gov/ccd/datatables/api/File/2/0/0/0/0/0", place.mirror().display());
-    assert_eq!((&page["problem"], &page["would"]), (&on_mirror.into(), &"publish_with_findings".into()), "{page:#}");
-    assert_eq!(page["in_use"], format!("asked for instead: {known}"), "{page:#}");
+    let on_mirror = format!(
+        "the mirror {} has no nces.ed.gov/ccd/datatables/api/File/2/0/0/0/0/0",
+        place.mirror().display()
+    );
+    assert_eq!(
+        (&page["problem"], &page["would"]),
+        (&on_mirror.into(), &"publish_with_findings".into()),
+        "{page:#}"
+    );
+    assert_eq!(
+        page["in_use"],
+        format!("asked for instead: {known}"),
+        "{page:#}"
+    );
     let run = place.run(&[SCHOOLS]).expect(10);
     let told: Vec<String> = run.task(SCHOOLS)["findings"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|finding| format!("{} {}: {}", finding["code"].as_str().unwrap(), finding["source_id"].as_str().unwrap(), finding["detail"].as_str().unwrap()))
+        .map(|finding| {
+            format!(
+                "{} {}: {}",
+                finding["code"].as_str().unwrap(),
+                finding["source_id"].as_str().unwrap(),
+                finding["detail"].as_str().unwrap()
+            )
+        })
         .collect();
     let foreseen = probed.json()["tasks"][0]["reasons"].clone();
-    assert!(!told.is_empty() && told.iter().all(|told| foreseen.as_array().unwrap().contains(&told.as_str().into())), "{told:?} {foreseen:?}");
+    assert!(
+        !told.is_empty()
+            && told
+                .iter()
+                .all(|told| foreseen.as_array().unwrap().contains(&told.as_str().into())),
+        "{told:?} {foreseen:?}"
+    );
 }
 
 #[test]
 fn a_refusal_is_told_with_the_way_out() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |_| "<html><body>Please complete the CAPTCHA to continue.</body></html>".to_owned());
+    place.edit(SEATTLE_FILE, |_| {
+        "<html><body>Please complete the CAPTCHA to continue.</body></html>".to_owned()
+    });
     let wall = source(&probe(&place, &[SEATTLE]).expect(30), SEATTLE);
-    assert!(wall["ways_out"][0].as_str().unwrap().contains("`pubdata import permit.seattle FILE`"), "{wall:#}");
+    assert!(
+        wall["ways_out"][0]
+            .as_str()
+            .unwrap()
+            .contains("`pubdata import permit.seattle FILE`"),
+        "{wall:#}"
+    );
     let text = shown(&place, "probe", &[SEATTLE]).stdout;
-    assert!(text.contains("\nwhat a person can do\n") && text.contains("`pubdata import permit.seattle FILE`"), "{text}");
+    assert!(
+        text.contains("\nwhat a person can do\n")
+            && text.contains("`pubdata import permit.seattle FILE`"),
+        "{text}"
+    );
 }
 
-/// A word of the declaration's own that its contract does not have costs every record with it: a run would refuse it, and so does a probe.
+/// A word of the declaration's own that its contract does not have costs every record with it: a
+/// run would refuse it, and so does a probe.
 #[test]
 fn a_word_that_the_contract_does_not_have_is_told_with_its_line() {
     let place = Place::new();
@@ -141,9 +245,17 @@ fn a_word_that_the_contract_does_not_have_is_told_with_its_line() {
     assert_ne!(changed, original);
     files.with(&[(path, &changed)]).write_to(&folder).unwrap();
     let arguments = [SEATTLE, "--declarations", folder.to_str().unwrap()];
-    let line = 1 + changed.lines().position(|line| line.contains("bilding")).unwrap();
-    let fault = format!("{path}:{line}: settings.type.Building: `bilding` is no value of `type` in `permit.permit`; did you mean `building`?");
-    let reports = [probe(&place, &arguments).expect(20), place.run(&arguments).expect(20)];
+    let line = 1 + changed
+        .lines()
+        .position(|line| line.contains("bilding"))
+        .unwrap();
+    let fault = format!(
+        "{path}:{line}: settings.type.Building: `bilding` is no value of `type` in `permit.permit`; did you mean `building`?"
+    );
+    let reports = [
+        probe(&place, &arguments).expect(20),
+        place.run(&arguments).expect(20),
+    ];
     for report in reports {
         assert!(report.stdout.contains(&fault), "{}", report.stdout);
     }

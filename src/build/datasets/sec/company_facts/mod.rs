@@ -1,7 +1,9 @@
-//! Turns one member of companyfacts.zip into the facts of the wanted concepts, with the place of each in the member.
+//! Turns one member of companyfacts.zip into the facts of the wanted concepts, with the place of
+//! each in the member.
 //!
-//! Two decoders read the same format. The strict one takes any JSON layout. The fast one takes only the SEC's own compact layout, checks every
-//! byte that it passes, and gives up on any surprise: what it accepts, the strict one reads to the same facts.
+//! Two decoders read the same format. The strict one takes any JSON layout. The fast one takes only
+//! the SEC's own compact layout, checks every byte that it passes, and gives up on any surprise:
+//! what it accepts, the strict one reads to the same facts.
 
 mod scan;
 mod strict;
@@ -29,18 +31,25 @@ impl Decoder {
     }
 }
 
-/// Reads one member: `{cik, entityName, facts: {taxonomy: {concept: {label, description, units: {unit: [fact]}}}}}`.
+/// Reads one member: `{cik, entityName, facts: {taxonomy: {concept: {label, description, units:
+/// {unit: [fact]}}}}}`.
 ///
-/// A wanted fact that is not as the format says is listed as malformed; facts of other concepts are counted, and only checked to be JSON.
+/// A wanted fact that is not as the format says is listed as malformed; facts of other concepts are
+/// counted, and only checked to be JSON.
 ///
 /// # Errors
-/// When the member is not JSON, has another structure, says something twice, or is larger than 4 GiB.
+/// When the member is not JSON, has another structure, says something twice, or is larger than 4
+/// GiB.
 ///
 /// # Source
-/// SEC, "EDGAR Application Programming Interfaces", data.sec.gov/api/xbrl/companyfacts, and what its files hold (2024-11 to 2026-07).
+/// SEC, "EDGAR Application Programming Interfaces", data.sec.gov/api/xbrl/companyfacts, and what
+/// its files hold (2024-11 to 2026-07).
 pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, Decoder)> {
     if u32::try_from(member.len()).is_err() {
-        return Err(Error::format(format!("{} bytes are too many for one member", member.len())));
+        return Err(Error::format(format!(
+            "{} bytes are too many for one member",
+            member.len()
+        )));
     }
     match scan::read(member, wanted) {
         Some(facts) => Ok((facts, Decoder::Fast)),
@@ -50,7 +59,10 @@ pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, De
 
 /// What each decoder makes of a member.
 #[cfg(fuzzing)]
-pub fn by_both(member: &[u8], wanted: &WantedConcepts) -> (Option<CompanyFacts>, Result<CompanyFacts>) {
+pub fn by_both(
+    member: &[u8],
+    wanted: &WantedConcepts,
+) -> (Option<CompanyFacts>, Result<CompanyFacts>) {
     (scan::read(member, wanted), strict::read(member, wanted))
 }
 
@@ -78,7 +90,12 @@ mod tests {
     );
 
     fn wanted() -> WantedConcepts {
-        WantedConcepts::new(["us-gaap:Assets", "us-gaap:EarningsPerShareDiluted", "dei:EntityCommonStockSharesOutstanding"]).unwrap()
+        WantedConcepts::new([
+            "us-gaap:Assets",
+            "us-gaap:EarningsPerShareDiluted",
+            "dei:EntityCommonStockSharesOutstanding",
+        ])
+        .unwrap()
     }
 
     fn day(text: &str) -> Day {
@@ -87,11 +104,15 @@ mod tests {
 
     /// A member with one concept, `us-gaap:Assets`, and these facts of it in USD.
     fn assets(facts: &str) -> String {
-        format!(r#"{{"cik":1,"entityName":"A","facts":{{"us-gaap":{{"Assets":{{"label":null,"description":null,"units":{{"USD":[{facts}]}}}}}}}}}}"#)
+        format!(
+            r#"{{"cik":1,"entityName":"A","facts":{{"us-gaap":{{"Assets":{{"label":null,"description":null,"units":{{"USD":[{facts}]}}}}}}}}}}"#
+        )
     }
 
     fn fact_with_value(val: &str) -> String {
-        format!(r#"{{"end":"2020-12-31","val":{val},"accn":"0000320193-21-000010","fy":2020,"fp":"FY","form":"10-K","filed":"2021-01-05"}}"#)
+        format!(
+            r#"{{"end":"2020-12-31","val":{val},"accn":"0000320193-21-000010","fy":2020,"fp":"FY","form":"10-K","filed":"2021-01-05"}}"#
+        )
     }
 
     /// A space or a line break after every mark outside strings.
@@ -114,12 +135,28 @@ mod tests {
     fn a_member_is_read_to_its_wanted_facts() {
         let (found, decoder) = parse(MEMBER.as_bytes(), &wanted()).unwrap();
         assert_eq!(decoder, Decoder::Fast);
-        assert_eq!((found.cik, found.entity_name.as_str(), found.facts_total), (9_999_999_991, "A \"quoted\" näme, INC.", 7));
+        assert_eq!(
+            (found.cik, found.entity_name.as_str(), found.facts_total),
+            (9_999_999_991, "A \"quoted\" näme, INC.", 7)
+        );
         assert_eq!(found.taxonomies, ["dei", "us-gaap"]);
         assert!(found.malformed.is_empty() && found.unknown_keys.is_empty());
-        let texts: Vec<&str> = found.facts.iter().map(|fact| &MEMBER[fact.offset as usize..(fact.offset + fact.length) as usize]).collect();
-        assert!(texts.iter().all(|text| text.starts_with('{') && text.ends_with('}') && text.matches('{').count() == 1), "{texts:#?}");
-        let values: Vec<(u16, Unit, i128, Form)> = found.facts.iter().map(|fact| (fact.concept, fact.unit, fact.value.0, fact.form)).collect();
+        let texts: Vec<&str> = found
+            .facts
+            .iter()
+            .map(|fact| &MEMBER[fact.offset as usize..(fact.offset + fact.length) as usize])
+            .collect();
+        assert!(
+            texts.iter().all(|text| text.starts_with('{')
+                && text.ends_with('}')
+                && text.matches('{').count() == 1),
+            "{texts:#?}"
+        );
+        let values: Vec<(u16, Unit, i128, Form)> = found
+            .facts
+            .iter()
+            .map(|fact| (fact.concept, fact.unit, fact.value.0, fact.form))
+            .collect();
         assert_eq!(
             values,
             [
@@ -144,30 +181,60 @@ mod tests {
             length: u32::try_from(r#"{"start":"2019-09-29","end":"2020-09-26","val":3.28,"accn":"0000320193-20-000096","fy":2020,"fp":"FY","form":"10-K","filed":"2020-10-30","frame":"CY2020"}"#.len()).unwrap(),
         };
         assert_eq!(found.facts[1], expected);
-        assert_eq!((found.facts[2].fy, found.facts[2].fp, found.facts[3].fy, found.facts[3].fp), (None, None, Some(2020), None));
+        assert_eq!(
+            (
+                found.facts[2].fy,
+                found.facts[2].fp,
+                found.facts[3].fy,
+                found.facts[3].fp
+            ),
+            (None, None, Some(2020), None)
+        );
         assert_eq!(strict::read(MEMBER.as_bytes(), &wanted()).unwrap(), found);
     }
 
     #[test]
     fn white_space_and_padded_numbers_change_places_only() {
         let without_places = |mut facts: CompanyFacts| {
-            facts.facts.iter_mut().for_each(|fact| (fact.offset, fact.length) = (0, 0));
+            facts
+                .facts
+                .iter_mut()
+                .for_each(|fact| (fact.offset, fact.length) = (0, 0));
             facts
         };
         let compact = without_places(strict::read(MEMBER.as_bytes(), &wanted()).unwrap());
         for white_space in [" ", "\n  ", "\r\n\t"] {
-            let (spaced, decoder) = parse(with_white_space(MEMBER, |_| true, white_space).as_bytes(), &wanted()).unwrap();
-            assert_eq!((without_places(spaced), decoder), (compact.clone(), Decoder::Strict));
+            let (spaced, decoder) = parse(
+                with_white_space(MEMBER, |_| true, white_space).as_bytes(),
+                &wanted(),
+            )
+            .unwrap();
+            assert_eq!(
+                (without_places(spaced), decoder),
+                (compact.clone(), Decoder::Strict)
+            );
         }
         let padded = MEMBER.replace(r#""cik":9999999991"#, r#""cik":"9999999991""#);
         let (padded, decoder) = parse(padded.as_bytes(), &wanted()).unwrap();
         assert_eq!((without_places(padded), decoder), (compact, Decoder::Fast));
-        assert_eq!(parse(assets("").replace(r#""cik":1"#, r#""cik":"0000000001""#).as_bytes(), &wanted()).unwrap().0.cik, 1);
+        assert_eq!(
+            parse(
+                assets("")
+                    .replace(r#""cik":1"#, r#""cik":"0000000001""#)
+                    .as_bytes(),
+                &wanted()
+            )
+            .unwrap()
+            .0
+            .cik,
+            1
+        );
     }
 
     #[test]
     fn amounts_are_exact_or_refused() {
-        let unscaled = |literal: &str| Amount::from_literal(literal.as_bytes()).map(|amount| amount.0);
+        let unscaled =
+            |literal: &str| Amount::from_literal(literal.as_bytes()).map(|amount| amount.0);
         for (literal, expected) in [
             ("0", 0),
             ("-0.000", 0),
@@ -182,17 +249,41 @@ mod tests {
             ("1000e-13", 1),
             ("9007199254740993", 90_071_992_547_409_930_000_000_000),
             ("999999999999999999", 9_999_999_999_999_999_990_000_000_000),
-            ("-999999999999999999.9999999999", -9_999_999_999_999_999_999_999_999_999),
+            (
+                "-999999999999999999.9999999999",
+                -9_999_999_999_999_999_999_999_999_999,
+            ),
         ] {
             assert_eq!(unscaled(literal), Ok(expected), "{literal}");
         }
-        for literal in ["0.00000000001", "1e-11", "6e-99999999999999999999", "3.141592653589793"] {
-            assert_eq!(unscaled(literal), Err("has more than ten digits after the point"), "{literal}");
+        for literal in [
+            "0.00000000001",
+            "1e-11",
+            "6e-99999999999999999999",
+            "3.141592653589793",
+        ] {
+            assert_eq!(
+                unscaled(literal),
+                Err("has more than ten digits after the point"),
+                "{literal}"
+            );
         }
-        for literal in ["1000000000000000000", "1e18", "1e99999999999999999999", "1234567890123456789.5"] {
-            assert_eq!(unscaled(literal), Err("has more than 18 digits before the point"), "{literal}");
+        for literal in [
+            "1000000000000000000",
+            "1e18",
+            "1e99999999999999999999",
+            "1234567890123456789.5",
+        ] {
+            assert_eq!(
+                unscaled(literal),
+                Err("has more than 18 digits before the point"),
+                "{literal}"
+            );
         }
-        for literal in ["", "-", ".5", "1.", "1e", "1e+", "--1", "+1", "1.2.3", "0x10", "null", "\"5\"", "Infinity", "1 "] {
+        for literal in [
+            "", "-", ".5", "1.", "1e", "1e+", "--1", "+1", "1.2.3", "0x10", "null", "\"5\"",
+            "Infinity", "1 ",
+        ] {
             assert_eq!(unscaled(literal), Err("is not a number"), "{literal}");
         }
     }
@@ -204,36 +295,77 @@ mod tests {
             (fact_with_value("\"5\""), "`val` is not a number"),
             (fact_with_value("null"), "`val` is not a number"),
             (fact_with_value("[1]"), "`val` is not a number"),
-            (fact_with_value("0.12345678901"), "`val` has more than ten digits after the point"),
-            (fact_with_value("1e30"), "`val` has more than 18 digits before the point"),
+            (
+                fact_with_value("0.12345678901"),
+                "`val` has more than ten digits after the point",
+            ),
+            (
+                fact_with_value("1e30"),
+                "`val` has more than 18 digits before the point",
+            ),
             (good.replace("\"val\":1,", ""), "no `val`"),
-            (good.replace("2020-12-31", "2020-12-32"), "`end` \"2020-12-32\" is no day"),
-            (good.replace("\"2020-12-31\"", "20201231"), "`end` is no text: 20201231"),
-            (good.replace("\"end\"", "\"start\":null,\"end\""), "`start` is no text: null"),
-            (good.replace("000010", "00001O"), "`accn` \"0000320193-21-00001O\" is no accession number"),
+            (
+                good.replace("2020-12-31", "2020-12-32"),
+                "`end` \"2020-12-32\" is no day",
+            ),
+            (
+                good.replace("\"2020-12-31\"", "20201231"),
+                "`end` is no text: 20201231",
+            ),
+            (
+                good.replace("\"end\"", "\"start\":null,\"end\""),
+                "`start` is no text: null",
+            ),
+            (
+                good.replace("000010", "00001O"),
+                "`accn` \"0000320193-21-00001O\" is no accession number",
+            ),
             (good.replace("\"10-K\"", "null"), "`form` is no text: null"),
             (good.replace("\"filed\"", "\"field\""), "no `filed`"),
-            (good.replace("\"fy\":2020", "\"val\":2"), "`val` occurs twice"),
+            (
+                good.replace("\"fy\":2020", "\"val\":2"),
+                "`val` occurs twice",
+            ),
             ("7".to_owned(), "a fact, an object"),
         ] {
             let member = assets(&format!("{good},{bad},{good}"));
             let (found, decoder) = parse(member.as_bytes(), &wanted()).unwrap();
-            assert_eq!((found.facts.len(), found.facts_total, decoder), (2, 3, Decoder::Strict), "{bad}");
-            let [malformed] = found.malformed.as_slice() else { panic!("{bad}: {:?}", found.malformed) };
-            assert!(malformed.detail.contains(detail), "{bad}: {}", malformed.detail);
-            assert_eq!(&member[malformed.offset as usize..][..malformed.length as usize], bad);
+            assert_eq!(
+                (found.facts.len(), found.facts_total, decoder),
+                (2, 3, Decoder::Strict),
+                "{bad}"
+            );
+            let [malformed] = found.malformed.as_slice() else {
+                panic!("{bad}: {:?}", found.malformed)
+            };
+            assert!(
+                malformed.detail.contains(detail),
+                "{bad}: {}",
+                malformed.detail
+            );
+            assert_eq!(
+                &member[malformed.offset as usize..][..malformed.length as usize],
+                bad
+            );
         }
     }
 
     #[test]
     fn what_the_format_does_not_have_is_named() {
-        let shuffled =
-            r#"{"form":"10-K\/A","decimals":-6,"filed":"2021-01-05","fp":"FY","accn":"0000320193-21-000010","fy":"2020","val":1,"end":"2020-12-31"}"#;
-        let member = assets(shuffled).replace("\"label\":null", "\"balance\":{\"a\":[]}").replace("\"cik\"", "\"ticker\":\"A\",\"cik\"");
+        let shuffled = r#"{"form":"10-K\/A","decimals":-6,"filed":"2021-01-05","fp":"FY","accn":"0000320193-21-000010","fy":"2020","val":1,"end":"2020-12-31"}"#;
+        let member = assets(shuffled)
+            .replace("\"label\":null", "\"balance\":{\"a\":[]}")
+            .replace("\"cik\"", "\"ticker\":\"A\",\"cik\"");
         let (found, decoder) = parse(member.as_bytes(), &wanted()).unwrap();
         assert_eq!(decoder, Decoder::Strict);
-        assert_eq!((found.facts[0].form, found.facts[0].fy, found.facts[0].fp), (Form::TenKA, None, Some(FilingPeriod::Fy)));
-        assert_eq!(found.unknown_keys.into_iter().collect::<Vec<_>>(), ["concept.balance", "fact.decimals", "member.ticker"]);
+        assert_eq!(
+            (found.facts[0].form, found.facts[0].fy, found.facts[0].fp),
+            (Form::TenKA, None, Some(FilingPeriod::Fy))
+        );
+        assert_eq!(
+            found.unknown_keys.into_iter().collect::<Vec<_>>(),
+            ["concept.balance", "fact.decimals", "member.ticker"]
+        );
     }
 
     #[test]
@@ -250,27 +382,74 @@ mod tests {
             (good.replace("\"units\":{", "\"unit\":{"), "no `units`"),
             (good.replace("\"cik\":1", "\"cik\":0"), "a CIK"),
             (good.replace("\"cik\":1", "\"cik\":1.0"), "a CIK"),
-            (good.replace("\"cik\":1", "\"cik\":1,\"c\\u0069k\":1"), "`cik` occurs twice in the member"),
-            (good.replace("\"label\":null", "\"label\":null,\"label\":null"), "`label` occurs twice in a concept"),
-            (good.replace("\"USD\":", "\"USD\":[],\"USD\":"), "`USD` occurs twice in `units`"),
-            (good.replace("\"Assets\":", "\"Assets\":{\"units\":{}},\"Assets\":"), "`Assets` occurs twice in a taxonomy"),
-            (good.replace("\"Assets\":", "\"Other\":{\"units\":{}},\"Other\":{\"units\":{}},\"Assets\":"), "`Other` occurs twice in a taxonomy"),
-            (good.replace("\"us-gaap\":", "\"us-gaap\":{},\"us-gaap\":"), "`us-gaap` occurs twice in `facts`"),
-            (good.replace("\"Assets\"", "\"Unwanted\"").replace("\"val\":1", "\"val\":1."), "invalid number"),
-            (good.replace("\"Assets\"", "\"Unwanted\"").replace("\"val\":1", "\"val\":01"), "invalid number"),
+            (
+                good.replace("\"cik\":1", "\"cik\":1,\"c\\u0069k\":1"),
+                "`cik` occurs twice in the member",
+            ),
+            (
+                good.replace("\"label\":null", "\"label\":null,\"label\":null"),
+                "`label` occurs twice in a concept",
+            ),
+            (
+                good.replace("\"USD\":", "\"USD\":[],\"USD\":"),
+                "`USD` occurs twice in `units`",
+            ),
+            (
+                good.replace("\"Assets\":", "\"Assets\":{\"units\":{}},\"Assets\":"),
+                "`Assets` occurs twice in a taxonomy",
+            ),
+            (
+                good.replace(
+                    "\"Assets\":",
+                    "\"Other\":{\"units\":{}},\"Other\":{\"units\":{}},\"Assets\":",
+                ),
+                "`Other` occurs twice in a taxonomy",
+            ),
+            (
+                good.replace("\"us-gaap\":", "\"us-gaap\":{},\"us-gaap\":"),
+                "`us-gaap` occurs twice in `facts`",
+            ),
+            (
+                good.replace("\"Assets\"", "\"Unwanted\"")
+                    .replace("\"val\":1", "\"val\":1."),
+                "invalid number",
+            ),
+            (
+                good.replace("\"Assets\"", "\"Unwanted\"")
+                    .replace("\"val\":1", "\"val\":01"),
+                "invalid number",
+            ),
         ] {
             assert_eq!(scan::read(member.as_bytes(), &wanted()), None, "{member}");
-            let error = parse(member.as_bytes(), &wanted()).map(|_| ()).unwrap_err().to_string();
+            let error = parse(member.as_bytes(), &wanted())
+                .map(|_| ())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(reason), "{member}: {error}");
         }
         let not_text = [good.as_bytes(), b"\xFF"].concat();
-        assert!(parse(&not_text, &wanted()).unwrap_err().to_string().contains("not UTF-8"));
+        assert!(
+            parse(&not_text, &wanted())
+                .unwrap_err()
+                .to_string()
+                .contains("not UTF-8")
+        );
     }
 
     #[test]
     fn wanted_concepts_are_named_once_with_their_taxonomy() {
-        assert!(WantedConcepts::new(["Revenues"]).unwrap_err().to_string().contains("`Revenues` is no concept"));
-        assert!(WantedConcepts::new(["us-gaap:A", "dei:A", "us-gaap:A"]).unwrap_err().to_string().contains("`us-gaap:A` is listed twice"));
+        assert!(
+            WantedConcepts::new(["Revenues"])
+                .unwrap_err()
+                .to_string()
+                .contains("`Revenues` is no concept")
+        );
+        assert!(
+            WantedConcepts::new(["us-gaap:A", "dei:A", "us-gaap:A"])
+                .unwrap_err()
+                .to_string()
+                .contains("`us-gaap:A` is listed twice")
+        );
     }
 
     /// What the fast decoder accepts, the strict one reads to the same facts.
@@ -278,7 +457,13 @@ mod tests {
     fn assert_fast_is_strict(member: &[u8], wanted: &WantedConcepts) -> Option<Decoder> {
         let strictly = strict::read(member, wanted);
         if let Some(fast) = scan::read(member, wanted) {
-            assert_eq!(Some(&fast), strictly.as_ref().ok(), "{:?}: {}", strictly.as_ref().err(), String::from_utf8_lossy(member));
+            assert_eq!(
+                Some(&fast),
+                strictly.as_ref().ok(),
+                "{:?}: {}",
+                strictly.as_ref().err(),
+                String::from_utf8_lossy(member)
+            );
             return Some(Decoder::Fast);
         }
         strictly.is_ok().then_some(Decoder::Strict)
@@ -376,42 +561,80 @@ mod tests {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 json_files_below(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "json") {
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
                 found.push(path);
             }
         }
     }
 
-    /// The agency's own members: as they are, and without white space, which is the layout of the archive.
+    /// The agency's own members: as they are, and without white space, which is the layout of the
+    /// archive.
     #[test]
     fn both_decoders_read_real_members_alike() {
-        let root = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
+        let root = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+            PathBuf::from,
+        );
         let mut files = Vec::new();
-        for folder in ["companyfacts", "companyfacts_older", "companyfacts_reduced", "companyfacts_reduced18"].map(|name| root.join("sec").join(name)) {
+        for folder in [
+            "companyfacts",
+            "companyfacts_older",
+            "companyfacts_reduced",
+            "companyfacts_reduced18",
+        ]
+        .map(|name| root.join("sec").join(name))
+        {
             if folder.is_dir() {
                 json_files_below(&folder, &mut files);
             }
         }
         if files.is_empty() {
-            eprintln!("skipped: no members below {}; PUBDATA_SHARED_DATA names a folder of real agency files", root.display());
+            eprintln!(
+                "skipped: no members below {}; PUBDATA_SHARED_DATA names a folder of real agency files",
+                root.display()
+            );
             return;
         }
-        let concepts =
-            ["us-gaap:Assets", "us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted", "dei:EntityCommonStockSharesOutstanding"];
+        let concepts = [
+            "us-gaap:Assets",
+            "us-gaap:Revenues",
+            "us-gaap:NetIncomeLoss",
+            "us-gaap:EarningsPerShareDiluted",
+            "dei:EntityCommonStockSharesOutstanding",
+        ];
         let wanted = WantedConcepts::new(concepts).unwrap();
         let (mut read_fast, mut facts) = (0, 0);
         for file in files {
             let member = std::fs::read_to_string(&file).unwrap();
-            let compact = with_white_space(&member, |character| !character.is_ascii_whitespace(), "");
+            let compact =
+                with_white_space(&member, |character| !character.is_ascii_whitespace(), "");
             let decoder = assert_fast_is_strict(member.as_bytes(), &wanted);
-            if file.parent().is_some_and(|folder| folder.ends_with("companyfacts")) {
+            if file
+                .parent()
+                .is_some_and(|folder| folder.ends_with("companyfacts"))
+            {
                 assert!(decoder.is_some(), "{}", file.display());
-                assert_eq!(assert_fast_is_strict(compact.as_bytes(), &wanted), Some(Decoder::Fast), "{}", file.display());
+                assert_eq!(
+                    assert_fast_is_strict(compact.as_bytes(), &wanted),
+                    Some(Decoder::Fast),
+                    "{}",
+                    file.display()
+                );
                 let found = scan::read(compact.as_bytes(), &wanted).unwrap();
-                assert!(found.malformed.is_empty() && found.facts_total > 500, "{}", file.display());
+                assert!(
+                    found.malformed.is_empty() && found.facts_total > 500,
+                    "{}",
+                    file.display()
+                );
                 (read_fast, facts) = (read_fast + 1, facts + found.facts.len());
             }
         }
-        assert!(read_fast >= 9 && facts > 5_000, "{read_fast} members, {facts} facts");
+        assert!(
+            read_fast >= 9 && facts > 5_000,
+            "{read_fast} members, {facts} facts"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The fast decoder of a companyfacts member. It takes only the compact layout that the SEC writes, matches every byte of it, and leaves
-//! whatever surprises it to the strict decoder.
+//! The fast decoder of a companyfacts member. It takes only the compact layout that the SEC writes,
+//! matches every byte of it, and leaves whatever surprises it to the strict decoder.
 
 use memchr::{memchr, memchr2};
 use polars::prelude::{InitHashMaps, PlHashSet};
@@ -16,7 +16,8 @@ const FEW: usize = 32;
 /// Longest form type that is expected ("SUPPL 10-K405/A").
 const FORM_LENGTH: usize = 20;
 
-const START_AND_END: Pattern<47> = Pattern::new(b"{\"start\":\"0000-00-00\",\"end\":\"0000-00-00\",\"val\":");
+const START_AND_END: Pattern<47> =
+    Pattern::new(b"{\"start\":\"0000-00-00\",\"end\":\"0000-00-00\",\"val\":");
 const END: Pattern<26> = Pattern::new(b"{\"end\":\"0000-00-00\",\"val\":");
 const ACCESSION: Pattern<36> = Pattern::new(b",\"accn\":\"0000000000-00-000000\",\"fy\":");
 const FILED: Pattern<21> = Pattern::new(b",\"filed\":\"0000-00-00\"");
@@ -25,7 +26,8 @@ const QUARTER: Pattern<2> = Pattern::new(b"Q0");
 
 /// A part of a fact, literal but for its digits, each of which is written as `0`.
 ///
-/// In a digit's place one of `:;<=>?` fits too, which means nothing in a JSON string. Whether there is such a day is asked only of wanted facts.
+/// In a digit's place one of `:;<=>?` fits too, which means nothing in a JSON string. Whether there
+/// is such a day is asked only of wanted facts.
 struct Pattern<const N: usize> {
     text: [u8; N],
     /// The bits of each byte that must be equal.
@@ -55,12 +57,18 @@ impl<const N: usize> Pattern<N> {
     }
 }
 
-/// Reads a member in the layout that the SEC writes: no white space, keys in a fixed order. None for anything else, valid or not.
+/// Reads a member in the layout that the SEC writes: no white space, keys in a fixed order. None
+/// for anything else, valid or not.
 ///
-/// Every byte is matched: keys and punctuation literally, days, accession numbers and stamps by their form, numbers and strings by JSON's
-/// grammar. Nothing is skipped unseen, so that a member that is accepted is valid JSON throughout.
+/// Every byte is matched: keys and punctuation literally, days, accession numbers and stamps by
+/// their form, numbers and strings by JSON's grammar. Nothing is skipped unseen, so that a member
+/// that is accepted is valid JSON throughout.
 pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFacts> {
-    let mut scan = Scan { length: member.len(), rest: member, found: CompanyFacts::default() };
+    let mut scan = Scan {
+        length: member.len(),
+        rest: member,
+        found: CompanyFacts::default(),
+    };
     scan.expect(b"{\"cik\":")?;
     scan.found.cik = scan.cik()?;
     scan.expect(b",\"entityName\":\"")?;
@@ -70,7 +78,9 @@ pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFact
     loop {
         let taxonomy = scan.new_name(&mut taxonomies)?;
         scan.expect(b":{")?;
-        scan.found.taxonomies.push(str::from_utf8(taxonomy).ok()?.to_owned());
+        scan.found
+            .taxonomies
+            .push(str::from_utf8(taxonomy).ok()?.to_owned());
         scan.concepts(wanted.of_taxonomy(taxonomy))?;
         if scan.is_last()? {
             break;
@@ -151,7 +161,10 @@ impl<'a> Scan<'a> {
                 accession: AccessionNumber::from_bytes(text.accn)?,
                 form: Form::from_text(text.form),
                 filed: Day::from_iso(text.filed)?,
-                fy: text.fy.map(|year| year.iter().fold(0, |number, digit| number * 10 + i16::from(digit & 0x0F))),
+                fy: text.fy.map(|year| {
+                    year.iter()
+                        .fold(0, |number, digit| number * 10 + i16::from(digit & 0x0F))
+                }),
                 fp: text.fp.and_then(|period| FilingPeriod::from_text(period)),
                 offset: u32::try_from(self.length - before).ok()?,
                 length: u32::try_from(before - self.rest.len()).ok()?,
@@ -184,16 +197,33 @@ impl<'a> Scan<'a> {
         };
         let val = self.number()?;
         let accn = self.pattern(&ACCESSION)?[9..].first_chunk()?;
-        let fy = if self.passes(b"null") { None } else { Some(self.year()?) };
+        let fy = if self.passes(b"null") {
+            None
+        } else {
+            Some(self.year()?)
+        };
         self.expect(b",\"fp\":")?;
-        let fp = if self.passes(b"null") { None } else { Some(self.period()?) };
+        let fp = if self.passes(b"null") {
+            None
+        } else {
+            Some(self.period()?)
+        };
         self.expect(b",\"form\":\"")?;
         let form = self.form()?;
         let filed = self.pattern(&FILED)?[10..].first_chunk()?;
         if !self.passes(b"}") {
             self.frame()?;
         }
-        Some(FactText { start, end, val, accn, fy, fp, form, filed })
+        Some(FactText {
+            start,
+            end,
+            val,
+            accn,
+            fy,
+            fp,
+            form,
+            filed,
+        })
     }
 
     /// A number of four digits, the first of which is not 0.
@@ -206,8 +236,13 @@ impl<'a> Scan<'a> {
     /// `"FY"` and the like.
     #[inline(always)]
     fn period(&mut self) -> Option<&'a [u8; 2]> {
-        let [b'"', period @ .., b'"']: &[u8; 4] = self.take()? else { return None };
-        period.iter().all(u8::is_ascii_alphanumeric).then_some(period)
+        let [b'"', period @ .., b'"']: &[u8; 4] = self.take()? else {
+            return None;
+        };
+        period
+            .iter()
+            .all(u8::is_ascii_alphanumeric)
+            .then_some(period)
     }
 
     /// A form type and its closing quote.
@@ -215,10 +250,17 @@ impl<'a> Scan<'a> {
     fn form(&mut self) -> Option<&'a [u8]> {
         let length = match self.rest.first_chunk() {
             Some(b"10-K\"" | b"10-Q\"") => 4,
-            _ => self.rest.iter().take(FORM_LENGTH).position(|byte| *byte == b'"')?,
+            _ => self
+                .rest
+                .iter()
+                .take(FORM_LENGTH)
+                .position(|byte| *byte == b'"')?,
         };
         let form = &self.rest[..length];
-        if form.iter().any(|byte| !(b' '..=b'~').contains(byte) || *byte == b'\\') {
+        if form
+            .iter()
+            .any(|byte| !(b' '..=b'~').contains(byte) || *byte == b'\\')
+        {
             return None;
         }
         self.rest = &self.rest[length + 1..];
@@ -233,7 +275,11 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         self.pattern(&QUARTER)?;
-        if self.passes(b"I\"}") { Some(()) } else { self.expect(b"\"}") }
+        if self.passes(b"I\"}") {
+            Some(())
+        } else {
+            self.expect(b"\"}")
+        }
     }
 
     /// A JSON number.
@@ -285,7 +331,11 @@ impl<'a> Scan<'a> {
         } else if from[0] == b'0' {
             return None;
         }
-        str::from_utf8(&from[..digits]).ok()?.parse().ok().map(Cik::number)
+        str::from_utf8(&from[..digits])
+            .ok()?
+            .parse()
+            .ok()
+            .map(Cik::number)
     }
 
     /// A string and its colon's place: a name that is not yet in the list, which it joins.
@@ -322,7 +372,8 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// The rest of a string whose opening quote is passed: UTF-8 without control characters and with the escapes that JSON knows.
+    /// The rest of a string whose opening quote is passed: UTF-8 without control characters and
+    /// with the escapes that JSON knows.
     fn string(&mut self) -> Option<&'a [u8]> {
         let from = self.rest;
         let mut length = 0;
@@ -330,8 +381,14 @@ impl<'a> Scan<'a> {
             length += memchr2(b'"', b'\\', &from[length..])?;
             match from[length..] {
                 [b'"', ..] => break,
-                [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => length += 2,
-                [_, b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(u8::is_ascii_hexdigit) => length += 6,
+                [
+                    _,
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't',
+                    ..,
+                ] => length += 2,
+                [_, b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(u8::is_ascii_hexdigit) => {
+                    length += 6
+                }
                 _ => return None,
             }
         }
@@ -357,7 +414,11 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     fn is_end(&mut self, end: u8) -> Option<bool> {
         let [byte]: &[u8; 1] = self.take()?;
-        if *byte == b',' { Some(false) } else { (*byte == end).then_some(true) }
+        if *byte == b',' {
+            Some(false)
+        } else {
+            (*byte == end).then_some(true)
+        }
     }
 
     #[inline(always)]
@@ -395,7 +456,8 @@ impl<'a> Scan<'a> {
 #[inline(always)]
 fn other_than_digits(bytes: u64) -> u64 {
     const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    // Digits become 0 to 9; 0x76 more sets the high bit of what is above 9, without a carry into the next byte.
+    // Digits become 0 to 9; 0x76 more sets the high bit of what is above 9, without a carry into
+    // the next byte.
     let values = bytes ^ 0x3030_3030_3030_3030;
     (((values & LOW_BITS) + 0x7676_7676_7676_7676) | values) & !LOW_BITS
 }

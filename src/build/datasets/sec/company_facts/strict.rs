@@ -1,33 +1,47 @@
-//! The decoder of a companyfacts member in any JSON layout, for what the fast one gives up on. An object that names something twice refuses
-//! the member; a wanted fact that cannot be read is only noted.
+//! The decoder of a companyfacts member in any JSON layout, for what the fast one gives up on. An
+//! object that names something twice refuses the member; a wanted fact that cannot be read is only
+//! noted.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 
 use super::WantedConcepts;
 use super::wanted::Concepts;
-use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact, FilingPeriod, Form, MalformedFact, Unit};
+use crate::datasets::sec::fact::{
+    Amount, CompanyFacts, Fact, FilingPeriod, Form, MalformedFact, Unit,
+};
 use crate::normalise::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// Reads a member in any JSON layout: any white space, order of keys and escapes. All of it is checked to be UTF-8 and JSON.
+/// Reads a member in any JSON layout: any white space, order of keys and escapes. All of it is
+/// checked to be UTF-8 and JSON.
 ///
 /// # Errors
-/// When it is not, when a level of it is not the object or list of the format, or when a level names something twice.
+/// When it is not, when a level of it is not the object or list of the format, or when a level
+/// names something twice.
 pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Result<CompanyFacts> {
-    let text = std::str::from_utf8(member).map_err(|error| Error::format(format!("not UTF-8: {error}")))?;
+    let text = std::str::from_utf8(member)
+        .map_err(|error| Error::format(format!("not UTF-8: {error}")))?;
     let mut facts = CompanyFacts::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Object(Member { text, wanted, has_cik: false, has_facts: false, found: &mut facts })
-        .deserialize(&mut deserializer)
-        .and_then(|()| deserializer.end())
-        .map_err(|error| Error::format(error.to_string()))?;
+    Object(Member {
+        text,
+        wanted,
+        has_cik: false,
+        has_facts: false,
+        found: &mut facts,
+    })
+    .deserialize(&mut deserializer)
+    .and_then(|()| deserializer.end())
+    .map_err(|error| Error::format(error.to_string()))?;
     Ok(facts)
 }
 
@@ -37,7 +51,11 @@ trait Level<'de> {
     const OBJECT: &'static str;
 
     /// Reads the value of a key.
-    fn entry<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> std::result::Result<(), A::Error>;
+    fn entry<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error>;
 
     /// The key that the object lacks, when it is over.
     fn missing(&self) -> Option<&'static str> {
@@ -45,13 +63,17 @@ trait Level<'de> {
     }
 }
 
-/// Reads an object of a level and refuses keys that occur twice: parsers differ in which of the two they believe.
+/// Reads an object of a level and refuses keys that occur twice: parsers differ in which of the two
+/// they believe.
 struct Object<L>(L);
 
 impl<'de, L: Level<'de>> DeserializeSeed<'de> for Object<L> {
     type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -67,7 +89,10 @@ impl<'de, L: Level<'de>> Visitor<'de> for Object<L> {
         let mut seen = HashSet::new();
         while let Some(Text(key)) = map.next_key()? {
             if seen.contains(&key) {
-                return Err(A::Error::custom(format!("`{key}` occurs twice in {}", L::OBJECT)));
+                return Err(A::Error::custom(format!(
+                    "`{key}` occurs twice in {}",
+                    L::OBJECT
+                )));
             }
             self.0.entry(&key, &mut map)?;
             seen.insert(key);
@@ -95,18 +120,34 @@ struct Member<'r, 'de> {
 impl<'de> Level<'de> for Member<'_, 'de> {
     const OBJECT: &'static str = "the member, an object";
 
-    fn entry<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> std::result::Result<(), A::Error> {
+    fn entry<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error> {
         match key {
             "cik" => {
                 let raw: &RawValue = map.next_value()?;
                 self.has_cik = true;
-                // Some newer registrants have the padded text in place of the number (seen 2025-04).
-                self.found.cik = raw.get().trim_matches('"').parse::<Cik>().map_err(A::Error::custom)?.number();
+                // Some newer registrants have the padded text in place of the number (seen
+                // 2025-04).
+                self.found.cik = raw
+                    .get()
+                    .trim_matches('"')
+                    .parse::<Cik>()
+                    .map_err(A::Error::custom)?
+                    .number();
             }
-            "entityName" => self.found.entity_name = map.next_value::<Option<String>>()?.unwrap_or_default(),
+            "entityName" => {
+                self.found.entity_name = map.next_value::<Option<String>>()?.unwrap_or_default()
+            }
             "facts" => {
                 self.has_facts = true;
-                map.next_value_seed(Object(Taxonomies { text: self.text, wanted: self.wanted, found: self.found }))?;
+                map.next_value_seed(Object(Taxonomies {
+                    text: self.text,
+                    wanted: self.wanted,
+                    found: self.found,
+                }))?;
             }
             _ => pass_unknown(&mut self.found.unknown_keys, "member", key, map)?,
         }
@@ -114,11 +155,20 @@ impl<'de> Level<'de> for Member<'_, 'de> {
     }
 
     fn missing(&self) -> Option<&'static str> {
-        if self.has_cik { (!self.has_facts).then_some("facts") } else { Some("cik") }
+        if self.has_cik {
+            (!self.has_facts).then_some("facts")
+        } else {
+            Some("cik")
+        }
     }
 }
 
-fn pass_unknown<'de, A: MapAccess<'de>>(unknown: &mut BTreeSet<String>, level: &str, key: &str, map: &mut A) -> std::result::Result<(), A::Error> {
+fn pass_unknown<'de, A: MapAccess<'de>>(
+    unknown: &mut BTreeSet<String>,
+    level: &str,
+    key: &str,
+    map: &mut A,
+) -> std::result::Result<(), A::Error> {
     unknown.insert(format!("{level}.{key}"));
     map.next_value::<IgnoredAny>().map(|_| ())
 }
@@ -132,9 +182,17 @@ struct Taxonomies<'r, 'de> {
 impl<'de> Level<'de> for Taxonomies<'_, 'de> {
     const OBJECT: &'static str = "`facts`, an object of taxonomies";
 
-    fn entry<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> std::result::Result<(), A::Error> {
+    fn entry<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error> {
         self.found.taxonomies.push(key.to_owned());
-        map.next_value_seed(Object(Taxonomy { text: self.text, concepts: self.wanted.of_taxonomy(key.as_bytes()), found: self.found }))
+        map.next_value_seed(Object(Taxonomy {
+            text: self.text,
+            concepts: self.wanted.of_taxonomy(key.as_bytes()),
+            found: self.found,
+        }))
     }
 }
 
@@ -147,9 +205,20 @@ struct Taxonomy<'r, 'de> {
 impl<'de> Level<'de> for Taxonomy<'_, 'de> {
     const OBJECT: &'static str = "a taxonomy, an object of concepts";
 
-    fn entry<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> std::result::Result<(), A::Error> {
-        let concept = self.concepts.and_then(|concepts| concepts.get(key.as_bytes()).copied());
-        map.next_value_seed(Object(Concept { text: self.text, concept, has_units: false, found: self.found }))
+    fn entry<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error> {
+        let concept = self
+            .concepts
+            .and_then(|concepts| concepts.get(key.as_bytes()).copied());
+        map.next_value_seed(Object(Concept {
+            text: self.text,
+            concept,
+            has_units: false,
+            found: self.found,
+        }))
     }
 }
 
@@ -163,12 +232,20 @@ struct Concept<'r, 'de> {
 impl<'de> Level<'de> for Concept<'_, 'de> {
     const OBJECT: &'static str = "a concept, an object with units";
 
-    fn entry<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> std::result::Result<(), A::Error> {
+    fn entry<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error> {
         match key {
             "label" | "description" => map.next_value::<IgnoredAny>().map(|_| ()),
             "units" => {
                 self.has_units = true;
-                map.next_value_seed(Object(Units { text: self.text, concept: self.concept, found: self.found }))
+                map.next_value_seed(Object(Units {
+                    text: self.text,
+                    concept: self.concept,
+                    found: self.found,
+                }))
             }
             _ => pass_unknown(&mut self.found.unknown_keys, "concept", key, map),
         }
@@ -188,8 +265,17 @@ struct Units<'r, 'de> {
 impl<'de> Level<'de> for Units<'_, 'de> {
     const OBJECT: &'static str = "`units`, an object of lists of facts";
 
-    fn entry<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> std::result::Result<(), A::Error> {
-        map.next_value_seed(Facts { text: self.text, concept: self.concept, unit: Unit::from_text(key.as_bytes()), found: self.found })
+    fn entry<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error> {
+        map.next_value_seed(Facts {
+            text: self.text,
+            concept: self.concept,
+            unit: Unit::from_text(key.as_bytes()),
+            found: self.found,
+        })
     }
 }
 
@@ -204,7 +290,10 @@ struct Facts<'r, 'de> {
 impl<'de> DeserializeSeed<'de> for Facts<'_, 'de> {
     type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<(), D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
@@ -228,9 +317,16 @@ impl<'de> Visitor<'de> for Facts<'_, 'de> {
             let place = raw.get().as_ptr().addr() - self.text.as_ptr().addr();
             let offset = u32::try_from(place).map_err(A::Error::custom)?;
             let length = u32::try_from(raw.get().len()).map_err(A::Error::custom)?;
-            match FactText::read(raw.get(), &mut self.found.unknown_keys).and_then(|fact| fact.fact(concept, self.unit, offset, length)) {
+            match FactText::read(raw.get(), &mut self.found.unknown_keys)
+                .and_then(|fact| fact.fact(concept, self.unit, offset, length))
+            {
                 Ok(fact) => self.found.facts.push(fact),
-                Err(detail) => self.found.malformed.push(MalformedFact { concept, detail, offset, length }),
+                Err(detail) => self.found.malformed.push(MalformedFact {
+                    concept,
+                    detail,
+                    offset,
+                    length,
+                }),
             }
         }
         Ok(())
@@ -260,7 +356,10 @@ impl<'de> Visitor<'de> for FactVisitor<'_> {
         formatter.write_str("a fact, an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<FactText<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut map: A,
+    ) -> std::result::Result<FactText<'de>, A::Error> {
         let mut fact = FactText::default();
         while let Some(Text(key)) = map.next_key()? {
             let slot = match key.as_ref() {
@@ -288,10 +387,18 @@ impl<'de> Visitor<'de> for FactVisitor<'_> {
 
 impl<'de> FactText<'de> {
     fn read(text: &'de str, unknown: &mut BTreeSet<String>) -> std::result::Result<Self, String> {
-        serde_json::Deserializer::from_str(text).deserialize_map(FactVisitor(unknown)).map_err(|error| error.to_string())
+        serde_json::Deserializer::from_str(text)
+            .deserialize_map(FactVisitor(unknown))
+            .map_err(|error| error.to_string())
     }
 
-    fn fact(&self, concept: u16, unit: Unit, offset: u32, length: u32) -> std::result::Result<Fact, String> {
+    fn fact(
+        &self,
+        concept: u16,
+        unit: Unit,
+        offset: u32,
+        length: u32,
+    ) -> std::result::Result<Fact, String> {
         let start = match self.start {
             Some(raw) => Some(day("start", Some(raw))?),
             None => None,
@@ -302,12 +409,16 @@ impl<'de> FactText<'de> {
             unit,
             start,
             end: day("end", self.end)?,
-            value: Amount::from_literal(self.val.ok_or("no `val`")?.get().as_bytes()).map_err(|why| format!("`val` {why}"))?,
-            accession: AccessionNumber::from_bytes(accession.as_bytes()).ok_or_else(|| format!("`accn` {accession:?} is no accession number"))?,
+            value: Amount::from_literal(self.val.ok_or("no `val`")?.get().as_bytes())
+                .map_err(|why| format!("`val` {why}"))?,
+            accession: AccessionNumber::from_bytes(accession.as_bytes())
+                .ok_or_else(|| format!("`accn` {accession:?} is no accession number"))?,
             form: Form::from_text(text("form", self.form)?.as_bytes()),
             filed: day("filed", self.filed)?,
             fy: self.fy.and_then(|raw| raw.get().parse().ok()),
-            fp: self.fp.and_then(|raw| FilingPeriod::from_text(text("fp", Some(raw)).ok()?.as_bytes())),
+            fp: self
+                .fp
+                .and_then(|raw| FilingPeriod::from_text(text("fp", Some(raw)).ok()?.as_bytes())),
             offset,
             length,
         })
@@ -316,7 +427,8 @@ impl<'de> FactText<'de> {
 
 fn text<'de>(key: &str, raw: Option<&'de RawValue>) -> std::result::Result<Cow<'de, str>, String> {
     let raw = raw.ok_or_else(|| format!("no `{key}`"))?;
-    let Text(text) = serde_json::from_str(raw.get()).map_err(|_| format!("`{key}` is no text: {}", raw.get()))?;
+    let Text(text) = serde_json::from_str(raw.get())
+        .map_err(|_| format!("`{key}` is no text: {}", raw.get()))?;
     Ok(text)
 }
 

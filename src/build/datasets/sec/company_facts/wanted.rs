@@ -1,5 +1,5 @@
-//! The concepts whose facts are kept, found by taxonomy and name as a member writes them. A fact carries the position of its concept in the
-//! list, not the name.
+//! The concepts whose facts are kept, found by taxonomy and name as a member writes them. A fact
+//! carries the position of its concept in the list, not the name.
 
 use polars::prelude::{InitHashMaps, PlHashMap};
 
@@ -22,12 +22,20 @@ impl WantedConcepts {
     pub fn new<'a>(qualified_names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut taxonomies: PlHashMap<Box<[u8]>, Concepts> = PlHashMap::new();
         for (position, qualified_name) in qualified_names.into_iter().enumerate() {
-            let position = u16::try_from(position).map_err(|_| Error::config("more than 65,536 wanted concepts"))?;
+            let position = u16::try_from(position)
+                .map_err(|_| Error::config("more than 65,536 wanted concepts"))?;
             let (taxonomy, concept) = qualified_name
                 .split_once(':')
                 .ok_or_else(|| Error::config(format!("`{qualified_name}` is no concept: a taxonomy, a colon and a name, such as `us-gaap:Revenues`")))?;
-            if taxonomies.entry(taxonomy.as_bytes().into()).or_default().insert(concept.as_bytes().into(), position).is_some() {
-                return Err(Error::config(format!("concept `{qualified_name}` is listed twice")));
+            if taxonomies
+                .entry(taxonomy.as_bytes().into())
+                .or_default()
+                .insert(concept.as_bytes().into(), position)
+                .is_some()
+            {
+                return Err(Error::config(format!(
+                    "concept `{qualified_name}` is listed twice"
+                )));
             }
         }
         Ok(Self { taxonomies })

@@ -1,5 +1,6 @@
-//! Builds the figures of a bucket: reads the facts and submissions of its registrants, has the figures selected, and makes the rows of
-//! three tables. Facts that were fetched of a single registrant take the place of those in the archive.
+//! Builds the figures of a bucket: reads the facts and submissions of its registrants, has the
+//! figures selected, and makes the rows of three tables. Facts that were fetched of a single
+//! registrant take the place of those in the archive.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -33,11 +34,17 @@ const SUBMISSIONS_NOW: &str = "sec.submissions_api";
 /// Reads the archives' directories; the members are read when their shard is built.
 ///
 /// # Errors
-/// `Format`, when an archive is none, or the facts archive holds a member that is not named after a registrant.
+/// `Format`, when an archive is none, or the facts archive holds a member that is not named after a
+/// registrant.
 pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let rules = rules(context.declaration)?;
     let wanted = WantedConcepts::new(rules.concepts.iter().map(String::as_str))?;
-    let archive = |source_id: &str| context.archives(source_id)?.pop().ok_or_else(|| Error::format(format!("source `{source_id}` has no file")));
+    let archive = |source_id: &str| {
+        context
+            .archives(source_id)?
+            .pop()
+            .ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))
+    };
     let mut financials = Financials {
         facts: archive(FACTS)?,
         submissions: archive(SUBMISSIONS)?,
@@ -54,7 +61,11 @@ pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Shar
 /// The registrant of a member of the facts archive: `CIK0000320193.json`.
 fn cik_of(member: &Member) -> Option<Cik> {
     let digits = member.name.strip_prefix("CIK")?.strip_suffix(".json")?;
-    if digits.len() == 10 { digits.parse().ok() } else { None }
+    if digits.len() == 10 {
+        digits.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// All that figures are made from.
@@ -103,17 +114,34 @@ impl Sharded for Financials {
     }
 
     fn members(&self, subject: &Subject) -> Result<Vec<Vec<&Member>>> {
-        let cik = subject.key.parse().map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
-        Ok(vec![self.facts_member(cik).into_iter().collect(), self.submissions_members(cik).iter().collect()])
+        let cik = subject
+            .key
+            .parse()
+            .map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
+        Ok(vec![
+            self.facts_member(cik).into_iter().collect(),
+            self.submissions_members(cik).iter().collect(),
+        ])
     }
 
-    fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
+    fn build(
+        &self,
+        shard: &Shard,
+        subjects: &[&Subject],
+        inputs: &mut Inputs,
+    ) -> Result<Vec<Table>> {
         // The largest first: what it is read into does for the others.
         let mut by_size: Vec<usize> = (0..subjects.len()).collect();
-        let ciks = subjects.iter().map(|subject| subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key))));
+        let ciks = subjects.iter().map(|subject| {
+            subject
+                .key
+                .parse()
+                .map_err(|error| Error::format(format!("shard {}: {error}", shard.key)))
+        });
         let ciks: Vec<Cik> = ciks.collect::<Result<_>>()?;
         by_size.sort_by_key(|place| Reverse(self.facts_bytes(ciks[*place])));
-        let mut made: Vec<Option<std::result::Result<Company, Issue>>> = subjects.iter().map(|_| None).collect();
+        let mut made: Vec<Option<std::result::Result<Company, Issue>>> =
+            subjects.iter().map(|_| None).collect();
         let mut content = Vec::new();
         for place in by_size {
             let document = self.read_facts(ciks[place], &mut content)?;
@@ -131,8 +159,14 @@ impl Sharded for Financials {
                         offset: 0,
                         length: 0,
                     };
-                    of_values.extend(company.selected.findings.iter().map(|finding| finding.issue(&self.rules, &company.selected, pointer.clone())));
-                    of_values.extend(self.malformed_facts(company.selected.cik, &company, &pointer));
+                    of_values.extend(company.selected.findings.iter().map(|finding| {
+                        finding.issue(&self.rules, &company.selected, pointer.clone())
+                    }));
+                    of_values.extend(self.malformed_facts(
+                        company.selected.cik,
+                        &company,
+                        &pointer,
+                    ));
                     companies.push(company);
                 }
                 Err(issue) => of_members.push(issue),
@@ -140,7 +174,12 @@ impl Sharded for Financials {
         }
         let sources: Vec<Source<'_>> = companies
             .iter()
-            .map(|company| Source { selected: &company.selected, input: company.input, member: company.member, size_bytes: company.size_bytes })
+            .map(|company| Source {
+                selected: &company.selected,
+                input: company.input,
+                member: company.member,
+                size_bytes: company.size_bytes,
+            })
             .collect();
         let table = |dataset_id: &str, frame, issues| Table {
             dataset_id: dataset_id.to_owned(),
@@ -149,8 +188,16 @@ impl Sharded for Financials {
             issues,
         };
         Ok(vec![
-            table(VALUES, values_frame(&shard.key, &self.rules, &sources)?, of_values),
-            table(LINES, lines_frame(&shard.key, &self.rules, &sources)?, Vec::new()),
+            table(
+                VALUES,
+                values_frame(&shard.key, &self.rules, &sources)?,
+                of_values,
+            ),
+            table(
+                LINES,
+                lines_frame(&shard.key, &self.rules, &sources)?,
+                Vec::new(),
+            ),
             table(MEMBERS, members_frame(&shard.key, &companies)?, of_members),
         ])
     }
@@ -161,7 +208,12 @@ impl Financials {
         let mut ciks = Vec::with_capacity(self.facts.members().len());
         for member in self.facts.members() {
             let cik = cik_of(member);
-            ciks.push(cik.ok_or_else(|| Error::format(format!("member `{}` of `{FACTS}` is not named after a registrant", member.name)))?);
+            ciks.push(cik.ok_or_else(|| {
+                Error::format(format!(
+                    "member `{}` of `{FACTS}` is not named after a registrant",
+                    member.name
+                ))
+            })?);
         }
         ciks.extend(self.facts_now.keys());
         Ok(shards_of(ciks, |cik| self.fingerprint(cik)))
@@ -170,11 +222,24 @@ impl Financials {
     /// Of the registrant's facts and of its submissions, which say when a report's period ended.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
-        let mut add_member = |member: &Member| text.push_str(&format!("{} {:08x} {}\n", member.name, member.crc32, member.size_bytes));
+        let mut add_member = |member: &Member| {
+            text.push_str(&format!(
+                "{} {:08x} {}\n",
+                member.name, member.crc32, member.size_bytes
+            ))
+        };
         self.facts_member(cik).into_iter().for_each(&mut add_member);
-        self.submissions_members(cik).iter().for_each(&mut add_member);
-        for document in [self.facts_now.get(&cik), self.submissions_now.get(&cik)].into_iter().flatten() {
-            text.push_str(&format!("{} {}\n", document.snapshot.source_id, document.snapshot.sha256));
+        self.submissions_members(cik)
+            .iter()
+            .for_each(&mut add_member);
+        for document in [self.facts_now.get(&cik), self.submissions_now.get(&cik)]
+            .into_iter()
+            .flatten()
+        {
+            text.push_str(&format!(
+                "{} {}\n",
+                document.snapshot.source_id, document.snapshot.sha256
+            ));
         }
         Digest::of(text.as_bytes())
     }
@@ -188,7 +253,10 @@ impl Financials {
         let (own, page) = (format!("CIK{cik}.json"), format!("CIK{cik}-"));
         let members = self.submissions.members();
         let from = members.partition_point(|member| member.name.as_str() < page.as_str());
-        let count = members[from..].iter().take_while(|member| member.name == own || member.name.starts_with(&page)).count();
+        let count = members[from..]
+            .iter()
+            .take_while(|member| member.name == own || member.name.starts_with(&page))
+            .count();
         &members[from..from + count]
     }
 
@@ -205,49 +273,110 @@ impl Financials {
         match (self.facts_now.get(&cik), self.facts_member(cik)) {
             (Some(now), _) => {
                 content.clone_from(&now.content);
-                Ok(FactsDocument { source_id: FACTS_NOW, name: now.snapshot.url.clone(), input: now.number, snapshot: Some(now.snapshot.sha256) })
+                Ok(FactsDocument {
+                    source_id: FACTS_NOW,
+                    name: now.snapshot.url.clone(),
+                    input: now.number,
+                    snapshot: Some(now.snapshot.sha256),
+                })
             }
             (None, Some(member)) => {
                 self.facts.read(member, content)?;
-                Ok(FactsDocument { source_id: FACTS, name: member.name.clone(), input: self.facts.number, snapshot: None })
+                Ok(FactsDocument {
+                    source_id: FACTS,
+                    name: member.name.clone(),
+                    input: self.facts.number,
+                    snapshot: None,
+                })
             }
             (None, None) => Err(Error::format(format!("registrant {cik} has no facts"))),
         }
     }
 
-    /// Reads what else there is about a registrant and selects its figures; an issue, when its facts cannot be read.
-    fn company(&self, cik: Cik, document: FactsDocument, content: &[u8], inputs: &mut Inputs) -> Result<std::result::Result<Company, Issue>> {
-        let FactsDocument { source_id, name, input, snapshot } = document;
-        let unreadable = |detail: String| finding("member_unreadable", Severity::Block, MEMBERS, &format!("{MEMBERS}:{cik}"), format!("{name}: {detail}"));
+    /// Reads what else there is about a registrant and selects its figures; an issue, when its
+    /// facts cannot be read.
+    fn company(
+        &self,
+        cik: Cik,
+        document: FactsDocument,
+        content: &[u8],
+        inputs: &mut Inputs,
+    ) -> Result<std::result::Result<Company, Issue>> {
+        let FactsDocument {
+            source_id,
+            name,
+            input,
+            snapshot,
+        } = document;
+        let unreadable = |detail: String| {
+            finding(
+                "member_unreadable",
+                Severity::Block,
+                MEMBERS,
+                &format!("{MEMBERS}:{cik}"),
+                format!("{name}: {detail}"),
+            )
+        };
         let filings = match self.filings(cik)? {
             Ok(filings) => filings,
-            Err(error) => return Ok(Err(unreadable(format!("its submissions cannot be read: {error}")))),
+            Err(error) => {
+                return Ok(Err(unreadable(format!(
+                    "its submissions cannot be read: {error}"
+                ))));
+            }
         };
         let (facts, decoder) = match parse(content, &self.wanted) {
             Ok(parsed) => parsed,
             Err(error) => return Ok(Err(unreadable(error.to_string()))),
         };
         if facts.cik != cik.number() {
-            return Ok(Err(unreadable(format!("says that its CIK is {}", facts.cik))));
+            return Ok(Err(unreadable(format!(
+                "says that its CIK is {}",
+                facts.cik
+            ))));
         }
         let digest = snapshot.unwrap_or_else(|| Digest::of_member(content));
-        let member = if snapshot.is_none() { inputs.number_document(&name, digest) } else { 0 };
+        let member = if snapshot.is_none() {
+            inputs.number_document(&name, digest)
+        } else {
+            0
+        };
         let selected = select(cik, &facts, &filings, &self.rules);
-        Ok(Ok(Company { source_id, size_bytes: content.len() as u64, name, digest, decoder, input, member, facts, selected }))
+        Ok(Ok(Company {
+            source_id,
+            size_bytes: content.len() as u64,
+            name,
+            digest,
+            decoder,
+            input,
+            member,
+            facts,
+            selected,
+        }))
     }
 
-    /// The periodic reports of a registrant; the inner error says what of its submissions cannot be read. What was fetched of it alone has
-    /// the newest; older pages come with the archive.
+    /// The periodic reports of a registrant; the inner error says what of its submissions cannot be
+    /// read. What was fetched of it alone has the newest; older pages come with the archive.
     fn filings(&self, cik: Cik) -> Result<std::result::Result<Vec<Filing>, Error>> {
         let (mut own, mut pages) = (Vec::new(), Vec::new());
-        own.extend(self.submissions_now.get(&cik).map(|now| now.content.clone()));
+        own.extend(
+            self.submissions_now
+                .get(&cik)
+                .map(|now| now.content.clone()),
+        );
         for member in self.submissions_members(cik) {
             let mut bytes = Vec::new();
             self.submissions.read(member, &mut bytes)?;
-            if member.name.contains('-') { pages.push(bytes) } else { own.push(bytes) }
+            if member.name.contains('-') {
+                pages.push(bytes)
+            } else {
+                own.push(bytes)
+            }
         }
         let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
-        let Some((newest, older)) = own.split_first() else { return Ok(Ok(Vec::new())) };
+        let Some((newest, older)) = own.split_first() else {
+            return Ok(Ok(Vec::new()));
+        };
         let read = || {
             let mut filings = periodic_filings(newest, &pages)?;
             for bytes in older {
@@ -261,12 +390,27 @@ impl Financials {
     }
 
     /// Facts of wanted concepts that are not as the format says.
-    fn malformed_facts<'a>(&'a self, cik: Cik, company: &'a Company, pointer: &'a SourcePointer) -> impl Iterator<Item = Issue> + 'a {
+    fn malformed_facts<'a>(
+        &'a self,
+        cik: Cik,
+        company: &'a Company,
+        pointer: &'a SourcePointer,
+    ) -> impl Iterator<Item = Issue> + 'a {
         company.facts.malformed.iter().map(move |malformed| {
             let concept = self.rules.concept(malformed.concept);
             let record = format!("{VALUES}:{cik}:{concept}@{}", malformed.offset);
-            let mut issue = finding("malformed_fact", Severity::Quarantine, VALUES, &record, format!("{concept}: {}", malformed.detail));
-            issue.pointer = Some(SourcePointer { offset: malformed.offset.into(), length: malformed.length.into(), ..pointer.clone() });
+            let mut issue = finding(
+                "malformed_fact",
+                Severity::Quarantine,
+                VALUES,
+                &record,
+                format!("{concept}: {}", malformed.detail),
+            );
+            issue.pointer = Some(SourcePointer {
+                offset: malformed.offset.into(),
+                length: malformed.length.into(),
+                ..pointer.clone()
+            });
             issue
         })
     }
@@ -274,14 +418,24 @@ impl Financials {
 
 /// Makes the rows of `sec.archive_member`: one per member, published or not and why.
 fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
-    let texts = |name: &str, text: &dyn Fn(&Company) -> String| StringChunked::from_iter_values(name.into(), companies.iter().map(text)).into_column();
+    let texts = |name: &str, text: &dyn Fn(&Company) -> String| {
+        StringChunked::from_iter_values(name.into(), companies.iter().map(text)).into_column()
+    };
     let counts = |name: &str, count: &dyn Fn(&Company) -> u64| {
-        let counts: Int64Chunked = companies.iter().map(|company| i64::try_from(count(company)).ok()).collect();
+        let counts: Int64Chunked = companies
+            .iter()
+            .map(|company| i64::try_from(count(company)).ok())
+            .collect();
         counts.with_name(name.into()).into_column()
     };
-    let pointers: Vec<[u64; 4]> = companies.iter().map(|company| [company.input, company.member, 0, company.size_bytes]).collect();
+    let pointers: Vec<[u64; 4]> = companies
+        .iter()
+        .map(|company| [company.input, company.member, 0, company.size_bytes])
+        .collect();
     let columns = vec![
-        texts("record_id", &|company| format!("{MEMBERS}:{}", company.selected.cik)),
+        texts("record_id", &|company| {
+            format!("{MEMBERS}:{}", company.selected.cik)
+        }),
         StringChunked::full("bucket".into(), bucket, companies.len()).into_column(),
         texts("cik", &|company| company.selected.cik.to_string()),
         texts("source_id", &|company| company.source_id.to_owned()),
@@ -289,11 +443,15 @@ fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
         texts("member_digest", &|company| company.digest.to_string()),
         counts("size_bytes", &|company| company.size_bytes),
         texts("entity_name", &|company| company.facts.entity_name.clone()),
-        texts("taxonomies", &|company| company.facts.taxonomies.join(LIST_SEPARATOR)),
+        texts("taxonomies", &|company| {
+            company.facts.taxonomies.join(LIST_SEPARATOR)
+        }),
         counts("facts_total", &|company| company.facts.facts_total),
         counts("facts_used", &|company| company.facts.facts.len() as u64),
         texts("decoder", &|company| company.decoder.name().to_owned()),
-        texts("outcome", &|company| company.selected.outcome.name().to_owned()),
+        texts("outcome", &|company| {
+            company.selected.outcome.name().to_owned()
+        }),
         pointer_column(pointers.iter().map(<[u64; 4]>::as_slice)),
     ];
     Ok(DataFrame::new(companies.len(), columns)?)

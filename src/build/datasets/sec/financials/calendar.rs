@@ -1,5 +1,6 @@
-//! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and period. Both come from dates; the SEC's
-//! stamps only show whether a registrant names its years one lower.
+//! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and
+//! period. Both come from dates; the SEC's stamps only show whether a registrant names its years
+//! one lower.
 
 use crate::datasets::sec::fact::{Fact, Form};
 use crate::datasets::sec::financials::observation::CandidateFact;
@@ -19,14 +20,23 @@ pub enum Band {
 
 /// The band of so many days; none for lengths between the bands.
 pub fn band(bands: &Bands, days: i32) -> Option<Band> {
-    let named = [(bands.quarter, Band::Quarter), (bands.half, Band::Half), (bands.nine_months, Band::NineMonths), (bands.year, Band::Year)];
-    named.into_iter().find(|([from, to], _)| (*from..=*to).contains(&days)).map(|(_, band)| band)
+    let named = [
+        (bands.quarter, Band::Quarter),
+        (bands.half, Band::Half),
+        (bands.nine_months, Band::NineMonths),
+        (bands.year, Band::Year),
+    ];
+    named
+        .into_iter()
+        .find(|([from, to], _)| (*from..=*to).contains(&days))
+        .map(|(_, band)| band)
 }
 
 /// The fiscal calendar of a registrant, from the dates of its own figures only.
 #[derive(Debug, Default)]
 pub struct Calendar {
-    /// Ends of fiscal years without gaps: those reported, and between and beyond them projected ones.
+    /// Ends of fiscal years without gaps: those reported, and between and beyond them projected
+    /// ones.
     boundaries: Vec<Day>,
     /// Ends of every fiscal year that an annual report shows, comparatives included.
     annual_ends: Vec<Day>,
@@ -40,7 +50,8 @@ pub struct Calendar {
     transitions: Vec<(Day, Day)>,
     /// The same of quarterly reports.
     stubs: Vec<(Day, Day)>,
-    /// Ends of durations of annual reports that fill the gap between two fiscal years, also of comparatives.
+    /// Ends of durations of annual reports that fill the gap between two fiscal years, also of
+    /// comparatives.
     gap_ends: Vec<Day>,
     /// Added to the year of the label: 0, or -1 for companies that name a year by its first months.
     label_offset: i32,
@@ -60,22 +71,40 @@ const YEAR: i32 = 365;
 
 impl Calendar {
     /// Reads the calendar from the calendar measures' figures.
-    pub fn new(rules: &Rules, reports: &[Report], candidates: &[Vec<CandidateFact>], facts: &[Fact]) -> Self {
+    pub fn new(
+        rules: &Rules,
+        reports: &[Report],
+        candidates: &[Vec<CandidateFact>],
+        facts: &[Fact],
+    ) -> Self {
         let mut evidence = Evidence::default();
         for measure in &rules.calendar {
-            candidates[*measure].iter().for_each(|candidate| evidence.add(&rules.bands, &reports[candidate.report as usize], candidate));
+            candidates[*measure].iter().for_each(|candidate| {
+                evidence.add(&rules.bands, &reports[candidate.report as usize], candidate)
+            });
         }
         let state_same_figure = |a: &ReportedStart, b: &ReportedStart| {
             rules.calendar.iter().any(|measure| {
                 let of_measure = &candidates[*measure];
                 let from = of_measure.partition_point(|candidate| candidate.end < a.end);
-                let of_end = || of_measure[from..].iter().take_while(|candidate| candidate.end == a.end);
+                let of_end = || {
+                    of_measure[from..]
+                        .iter()
+                        .take_while(|candidate| candidate.end == a.end)
+                };
                 let of_start = |stated: &ReportedStart| {
                     let (family, start) = (stated.family, stated.start);
-                    of_end().filter(move |candidate| candidate.start == start && reports[candidate.report as usize].family == family)
+                    of_end().filter(move |candidate| {
+                        candidate.start == start
+                            && reports[candidate.report as usize].family == family
+                    })
                 };
                 let value = |candidate: &CandidateFact| facts[candidate.fact as usize].value;
-                of_start(a).any(|one| value(one).0 != 0 && of_start(b).any(|other| one.rank == other.rank && value(one) == value(other)))
+                of_start(a).any(|one| {
+                    value(one).0 != 0
+                        && of_start(b)
+                            .any(|other| one.rank == other.rank && value(one) == value(other))
+                })
             })
         };
         evidence.finish(rules, reports, state_same_figure)
@@ -88,18 +117,37 @@ impl Calendar {
 
     /// Fiscal year and quarter of a day.
     fn quarter(&self, days: &CalendarDays, end: Day) -> Option<(i32, FiscalPeriod)> {
-        let after = self.boundaries.partition_point(|boundary| end.since(*boundary) > days.after_year_end);
-        let (last, next) = (self.boundaries.get(after.checked_sub(1)?)?, self.boundaries.get(after)?);
-        Some((self.label(days, *next), quarter_after(days, end.since(*last))))
+        let after = self
+            .boundaries
+            .partition_point(|boundary| end.since(*boundary) > days.after_year_end);
+        let (last, next) = (
+            self.boundaries.get(after.checked_sub(1)?)?,
+            self.boundaries.get(after)?,
+        );
+        Some((
+            self.label(days, *next),
+            quarter_after(days, end.since(*last)),
+        ))
     }
 
-    /// Fiscal year and quarter of a year-to-date figure, by the year end its start follows: of the company's calendar, or of the one its
-    /// annual reports show for years before a change.
-    fn quarter_to_date(&self, days: &CalendarDays, start: Day, end: Day) -> Option<(i32, FiscalPeriod)> {
+    /// Fiscal year and quarter of a year-to-date figure, by the year end its start follows: of the
+    /// company's calendar, or of the one its annual reports show for years before a change.
+    fn quarter_to_date(
+        &self,
+        days: &CalendarDays,
+        start: Day,
+        end: Day,
+    ) -> Option<(i32, FiscalPeriod)> {
         let year_of = |ends: &[Day]| {
-            let last = nearest(ends, start.plus(-1)).filter(|last| start.since(last.plus(1)).abs() <= days.ytd_start)?;
-            let next = ends.iter().find(|next| next.since(last) > YEAR - 2 * days.off_calendar).copied();
-            let next = next.filter(|next| next.since(last) < YEAR + 2 * days.off_calendar).unwrap_or(last.plus(YEAR));
+            let last = nearest(ends, start.plus(-1))
+                .filter(|last| start.since(last.plus(1)).abs() <= days.ytd_start)?;
+            let next = ends
+                .iter()
+                .find(|next| next.since(last) > YEAR - 2 * days.off_calendar)
+                .copied();
+            let next = next
+                .filter(|next| next.since(last) < YEAR + 2 * days.off_calendar)
+                .unwrap_or(last.plus(YEAR));
             Some((self.label(days, next), quarter_after(days, end.since(last))))
         };
         year_of(&self.boundaries).or_else(|| year_of(&self.annual_ends))
@@ -110,9 +158,15 @@ impl Calendar {
         !self.variants.is_empty()
     }
 
-    /// The start most reports give for a period that a report gives with a start a few days off; none when its start is the usual one.
+    /// The start most reports give for a period that a report gives with a start a few days off;
+    /// none when its start is the usual one.
     pub fn usual_start(&self, family: Family, end: Day, start: Day) -> Option<Day> {
-        let found = self.variants.binary_search_by_key(&(family, end, start), |variant| (variant.family, variant.end, variant.start)).ok()?;
+        let found = self
+            .variants
+            .binary_search_by_key(&(family, end, start), |variant| {
+                (variant.family, variant.end, variant.start)
+            })
+            .ok()?;
         Some(self.variants[found].usual)
     }
 
@@ -121,33 +175,60 @@ impl Calendar {
         is_between(&self.annual_ends, days, start, end)
     }
 
-    /// Whether a transition period ends on a day that is no year's end. The year after it begins on the next day, which makes the day look
-    /// like one; it is none when a year with the same name ended before.
+    /// Whether a transition period ends on a day that is no year's end. The year after it begins on
+    /// the next day, which makes the day look like one; it is none when a year with the same name
+    /// ended before.
     fn ends_transition(&self, days: &CalendarDays, day: Day) -> bool {
-        let is_same_year = |end: &Day| *end != day && self.label(days, *end) == self.label(days, day);
-        let is_year_end = || self.annual_ends.binary_search(&day).is_ok() && !self.annual_ends.iter().any(is_same_year);
+        let is_same_year =
+            |end: &Day| *end != day && self.label(days, *end) == self.label(days, day);
+        let is_year_end = || {
+            self.annual_ends.binary_search(&day).is_ok()
+                && !self.annual_ends.iter().any(is_same_year)
+        };
         // The comparative balance of the next year may be of the month's last day.
-        let mut ends = self.transitions.iter().map(|(end, _)| end).chain(&self.gap_ends);
+        let mut ends = self
+            .transitions
+            .iter()
+            .map(|(end, _)| end)
+            .chain(&self.gap_ends);
         ends.any(|end| end.since(day).abs() <= days.same_end) && !is_year_end()
     }
 
     /// A period of a year's reports, or a transition's, that ends with the calendar.
     fn placed(&self, rules: &Rules, series: Series, end: Day) -> Placement {
-        let fiscal_period = if series == Series::Transition { FiscalPeriod::Tp } else { FiscalPeriod::Fy };
-        Placement::Placed { series, fiscal_year: self.label(&rules.days, end), fiscal_period, is_ytd: false, is_off: false }
+        let fiscal_period = if series == Series::Transition {
+            FiscalPeriod::Tp
+        } else {
+            FiscalPeriod::Fy
+        };
+        Placement::Placed {
+            series,
+            fiscal_year: self.label(&rules.days, end),
+            fiscal_period,
+            is_ytd: false,
+            is_off: false,
+        }
     }
 
     /// A year that ends beside the calendar.
     fn placed_off(&self, rules: &Rules, end: Day) -> Placement {
         let fiscal_year = self.label(&rules.days, end);
-        Placement::Placed { series: Series::Annual, fiscal_year, fiscal_period: FiscalPeriod::Fy, is_ytd: false, is_off: true }
+        Placement::Placed {
+            series: Series::Annual,
+            fiscal_year,
+            fiscal_period: FiscalPeriod::Fy,
+            is_ytd: false,
+            is_off: true,
+        }
     }
 
     /// Places a duration.
     pub fn place_duration(&self, rules: &Rules, family: Family, start: Day, end: Day) -> Placement {
         let length = end.since(start) + 1;
         let band = band(&rules.bands, length);
-        let is_transition = [&self.transitions, &self.stubs].iter().any(|known| known.binary_search(&(end, start)).is_ok());
+        let is_transition = [&self.transitions, &self.stubs]
+            .iter()
+            .any(|known| known.binary_search(&(end, start)).is_ok());
         if is_transition && band != Some(Band::Year) {
             return self.placed(rules, Series::Transition, end);
         }
@@ -156,14 +237,25 @@ impl Calendar {
         }
         match (family, band) {
             (Family::Annual, Some(Band::Year)) => {
-                let is_off = nearest(&self.boundaries, end).is_none_or(|boundary| end.since(boundary).abs() > rules.days.off_calendar);
-                if is_off { self.placed_off(rules, end) } else { self.placed(rules, Series::Annual, end) }
+                let is_off = nearest(&self.boundaries, end)
+                    .is_none_or(|boundary| end.since(boundary).abs() > rules.days.off_calendar);
+                if is_off {
+                    self.placed_off(rules, end)
+                } else {
+                    self.placed(rules, Series::Annual, end)
+                }
             }
-            // Quarters in an annual report are not quarterly reports' figures; twelve months in a quarterly one are no fiscal year.
+            // Quarters in an annual report are not quarterly reports' figures; twelve months in a
+            // quarterly one are no fiscal year.
             (Family::Annual, Some(_)) | (Family::Quarterly, Some(Band::Year)) => Placement::Passed,
             (Family::Quarterly, Some(band)) => self.place_quarter(rules, start, end, band),
             (_, None) if length > rules.bands.since_inception => Placement::Passed,
-            (_, None) if length < rules.bands.year[0] && self.is_between_years(&rules.days, start, end) => self.placed(rules, Series::Transition, end),
+            (_, None)
+                if length < rules.bands.year[0]
+                    && self.is_between_years(&rules.days, start, end) =>
+            {
+                self.placed(rules, Series::Transition, end)
+            }
             (_, None) => Placement::Unplaced("unclassified_length"),
         }
     }
@@ -171,38 +263,72 @@ impl Calendar {
     fn place_quarter(&self, rules: &Rules, start: Day, end: Day, band: Band) -> Placement {
         let (is_ytd, quarter) = match band {
             Band::Quarter | Band::Year => (false, self.quarter(&rules.days, end)),
-            Band::Half => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q2)),
-            Band::NineMonths => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q3)),
+            Band::Half => (
+                true,
+                self.quarter_to_date(&rules.days, start, end)
+                    .filter(|(_, quarter)| *quarter == FiscalPeriod::Q2),
+            ),
+            Band::NineMonths => (
+                true,
+                self.quarter_to_date(&rules.days, start, end)
+                    .filter(|(_, quarter)| *quarter == FiscalPeriod::Q3),
+            ),
         };
         match quarter {
-            Some((fiscal_year, fiscal_period)) => placed_duration(fiscal_year, fiscal_period, is_ytd),
+            Some((fiscal_year, fiscal_period)) => {
+                placed_duration(fiscal_year, fiscal_period, is_ytd)
+            }
             None if self.boundaries.is_empty() => Placement::Unplaced("no_fiscal_calendar"),
             None => Placement::Unplaced("band_and_quarter_disagree"),
         }
     }
 
     /// Places an instant. `has_other`: whether the measure has a figure at another day.
-    pub fn place_instant(&self, rules: &Rules, family: Family, day: Day, has_other: impl Fn(Day) -> bool) -> Placement {
-        let near = |ends: &[Day]| nearest(ends, day).filter(|end| end.since(day).abs() <= rules.days.instant);
+    pub fn place_instant(
+        &self,
+        rules: &Rules,
+        family: Family,
+        day: Day,
+        has_other: impl Fn(Day) -> bool,
+    ) -> Placement {
+        let near = |ends: &[Day]| {
+            nearest(ends, day).filter(|end| end.since(day).abs() <= rules.days.instant)
+        };
         let is_transition = self.ends_transition(&rules.days, day);
         match family {
             Family::Annual if is_transition => self.placed(rules, Series::Transition, day),
             Family::Annual => match near(&self.annual_ends) {
-                Some(end) if end == day || !has_other(end) => self.placed(rules, Series::Annual, end),
+                Some(end) if end == day || !has_other(end) => {
+                    self.placed(rules, Series::Annual, end)
+                }
                 Some(_) => Placement::Passed,
                 None if near(&self.boundaries).is_some() => self.placed(rules, Series::Annual, day),
                 None if near(&self.quarter_ends).is_some() => Placement::Passed,
                 None => Placement::Unplaced("off_period_end"),
             },
             // The balance at the last year's end stands in every quarterly report.
-            Family::Quarterly if self.annual_ends.binary_search(&day).is_ok() && self.own_quarter_ends.binary_search(&day).is_err() => Placement::Passed,
+            Family::Quarterly
+                if self.annual_ends.binary_search(&day).is_ok()
+                    && self.own_quarter_ends.binary_search(&day).is_err() =>
+            {
+                Placement::Passed
+            }
             Family::Quarterly => match near(&self.quarter_ends) {
-                Some(end) if end == day || !has_other(end) => match self.quarter(&rules.days, end) {
-                    Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period),
-                    None => Placement::Unplaced("no_fiscal_calendar"),
-                },
+                Some(end) if end == day || !has_other(end) => {
+                    match self.quarter(&rules.days, end) {
+                        Some((fiscal_year, fiscal_period)) => {
+                            placed_quarter(fiscal_year, fiscal_period)
+                        }
+                        None => Placement::Unplaced("no_fiscal_calendar"),
+                    }
+                }
                 Some(_) => Placement::Passed,
-                None if is_transition || near(&self.annual_ends).is_some() || near(&self.boundaries).is_some() => Placement::Passed,
+                None if is_transition
+                    || near(&self.annual_ends).is_some()
+                    || near(&self.boundaries).is_some() =>
+                {
+                    Placement::Passed
+                }
                 None => Placement::Unplaced("off_period_end"),
             },
         }
@@ -210,9 +336,13 @@ impl Calendar {
 
     /// Places a report by the end of its own period: where its cover page belongs.
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
-        let Some(end) = report.primary_end else { return Placement::Unplaced("no_period_end") };
+        let Some(end) = report.primary_end else {
+            return Placement::Unplaced("no_period_end");
+        };
         match report.family {
-            Family::Annual if self.ends_transition(&rules.days, end) => self.placed(rules, Series::Transition, end),
+            Family::Annual if self.ends_transition(&rules.days, end) => {
+                self.placed(rules, Series::Transition, end)
+            }
             Family::Annual => self.placed(rules, Series::Annual, end),
             Family::Quarterly => match self.quarter(&rules.days, end) {
                 Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period),
@@ -224,7 +354,9 @@ impl Calendar {
 
 /// Returns true if a duration begins the day after a fiscal year's end and ends with another one.
 fn is_between(annual_ends: &[Day], days: &CalendarDays, start: Day, end: Day) -> bool {
-    let adjoins = |day: Day| nearest(annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant);
+    let adjoins = |day: Day| {
+        nearest(annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant)
+    };
     adjoins(start.plus(-1)) && adjoins(end)
 }
 
@@ -248,7 +380,8 @@ fn nearest(days: &[Day], day: Day) -> Option<Day> {
 /// A year end and how much speaks for it.
 type Weighed = (Day, u32);
 
-/// Weights of what shows a year end; sums of many weaker signs never outweigh a year stated by an annual report.
+/// Weights of what shows a year end; sums of many weaker signs never outweigh a year stated by an
+/// annual report.
 const OWN_YEAR: u32 = 1_000_000;
 const OWN_SHORT_YEAR: u32 = 1_000;
 
@@ -268,7 +401,8 @@ struct Evidence {
     year_ends: Vec<Weighed>,
     annual_ends: Vec<Day>,
     quarter_ends: Vec<Day>,
-    /// Report, end and start of durations at the end of a report's own period that are shorter than a year (annual) or in no band (quarterly).
+    /// Report, end and start of durations at the end of a report's own period that are shorter than
+    /// a year (annual) or in no band (quarterly).
     short: Vec<(u32, Day, Day)>,
     /// Annual reports with a full year at the end of their own period.
     with_year: Vec<u32>,
@@ -290,7 +424,13 @@ impl Evidence {
         }
         let (first, last) = self.range.get_or_insert((end, end));
         (*first, *last) = ((*first).min(end), (*last).max(end));
-        self.starts.push(ReportedStart { family: report.family, end, start, report: candidate.report, has_other_end: candidate.is_variant });
+        self.starts.push(ReportedStart {
+            family: report.family,
+            end,
+            start,
+            report: candidate.report,
+            has_other_end: candidate.is_variant,
+        });
         let band = band(bands, end.since(start) + 1);
         let is_primary = report.primary_end == Some(end);
         match (report.family, band) {
@@ -302,7 +442,9 @@ impl Evidence {
                     self.with_year.push(candidate.report);
                 }
             }
-            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((candidate.report, end, start)),
+            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => {
+                self.short.push((candidate.report, end, start))
+            }
             (Family::Quarterly, Some(Band::Quarter)) => {
                 self.quarter_ends.push(end);
                 if is_primary {
@@ -317,30 +459,47 @@ impl Evidence {
                     self.ytd_starts.push((start.plus(-1), candidate.report));
                 }
             }
-            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((candidate.report, end, start)),
+            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => {
+                self.short.push((candidate.report, end, start))
+            }
             _ => {}
         }
     }
 
-    fn finish(mut self, rules: &Rules, reports: &[Report], state_same_figure: impl Fn(&ReportedStart, &ReportedStart) -> bool) -> Calendar {
+    fn finish(
+        mut self,
+        rules: &Rules,
+        reports: &[Report],
+        state_same_figure: impl Fn(&ReportedStart, &ReportedStart) -> bool,
+    ) -> Calendar {
         for complete in [&mut self.with_year, &mut self.with_quarter] {
             complete.sort_unstable();
             complete.dedup();
         }
         self.short.sort_unstable();
-        let transitions = longest(&self.short, |report| reports[report as usize].family == Family::Annual && self.with_year.binary_search(&report).is_err());
-        let mut stubs =
-            longest(&self.short, |report| reports[report as usize].family == Family::Quarterly && self.with_quarter.binary_search(&report).is_err());
+        let transitions = longest(&self.short, |report| {
+            reports[report as usize].family == Family::Annual
+                && self.with_year.binary_search(&report).is_err()
+        });
+        let mut stubs = longest(&self.short, |report| {
+            reports[report as usize].family == Family::Quarterly
+                && self.with_quarter.binary_search(&report).is_err()
+        });
         stubs.extend(predecessors(&self.starts, reports, &rules.bands));
         stubs.sort_unstable();
         stubs.dedup();
-        self.year_ends.extend(transitions.iter().map(|(end, _)| (*end, OWN_SHORT_YEAR)));
+        self.year_ends
+            .extend(transitions.iter().map(|(end, _)| (*end, OWN_SHORT_YEAR)));
         let mut annual_ends = std::mem::take(&mut self.annual_ends);
         let mut quarter_ends = std::mem::take(&mut self.quarter_ends);
         let mut own_quarter_ends = Vec::new();
         for report in reports {
             match (report.primary_end, report.family, report.form) {
-                (Some(end), Family::Annual, Form::TenK | Form::TenKA) if transitions.iter().all(|(transition, _)| *transition != end) => annual_ends.push(end),
+                (Some(end), Family::Annual, Form::TenK | Form::TenKA)
+                    if transitions.iter().all(|(transition, _)| *transition != end) =>
+                {
+                    annual_ends.push(end)
+                }
                 (Some(end), Family::Quarterly, _) => own_quarter_ends.push(end),
                 _ => {}
             }
@@ -352,32 +511,62 @@ impl Evidence {
         }
         let is_gap = |stated: &&ReportedStart| {
             let length = stated.end.since(stated.start) + 1;
-            let is_short = band(&rules.bands, length).is_none() && (1..rules.bands.year[0]).contains(&length);
-            stated.family == Family::Annual && is_short && is_between(&annual_ends, &rules.days, stated.start, stated.end)
+            let is_short =
+                band(&rules.bands, length).is_none() && (1..rules.bands.year[0]).contains(&length);
+            stated.family == Family::Annual
+                && is_short
+                && is_between(&annual_ends, &rules.days, stated.start, stated.end)
         };
-        let mut gap_ends: Vec<Day> = self.starts.iter().filter(is_gap).map(|stated| stated.end).collect();
+        let mut gap_ends: Vec<Day> = self
+            .starts
+            .iter()
+            .filter(is_gap)
+            .map(|stated| stated.end)
+            .collect();
         gap_ends.sort_unstable();
         gap_ends.dedup();
         let label_offset = label_offset(&rules.label_offset, &rules.days, reports, &self.with_year);
-        let variants = variants(std::mem::take(&mut self.starts), &rules.days, state_same_figure);
+        let variants = variants(
+            std::mem::take(&mut self.starts),
+            &rules.days,
+            state_same_figure,
+        );
         let boundaries = self.boundaries(&rules.days);
-        Calendar { boundaries, annual_ends, quarter_ends, own_quarter_ends, variants, transitions, stubs, gap_ends, label_offset }
+        Calendar {
+            boundaries,
+            annual_ends,
+            quarter_ends,
+            own_quarter_ends,
+            variants,
+            transitions,
+            stubs,
+            gap_ends,
+            label_offset,
+        }
     }
 
     /// Year ends without gaps over all dates of the figures.
     fn boundaries(mut self, days: &CalendarDays) -> Vec<Day> {
-        let Some((first, last)) = self.range else { return Vec::new() };
-        // A change of the calendar shows in quarterly reports before the first annual report does: two of them make it certain.
+        let Some((first, last)) = self.range else {
+            return Vec::new();
+        };
+        // A change of the calendar shows in quarterly reports before the first annual report does:
+        // two of them make it certain.
         self.ytd_starts.sort_unstable();
         self.ytd_starts.dedup();
-        let shown = self.ytd_starts.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1 || self.year_ends.is_empty());
+        let shown = self
+            .ytd_starts
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|same| same.len() > 1 || self.year_ends.is_empty());
         let mut weighed: Vec<Weighed> = shown.map(|same| (same[0].0, 1)).collect();
         weighed.append(&mut self.year_ends);
         if weighed.is_empty() {
             weighed.extend(self.quarter_starts.iter().min().map(|(day, _)| (*day, 1)));
         }
         let known = cluster(weighed, days.same_end);
-        let Some((earliest, latest)) = known.first().copied().zip(known.last().copied()) else { return Vec::new() };
+        let Some((earliest, latest)) = known.first().copied().zip(known.last().copied()) else {
+            return Vec::new();
+        };
         let mut boundaries: Vec<Day> = Vec::new();
         let mut before = earliest;
         while before.since(first) > -2 * YEAR {
@@ -399,31 +588,44 @@ impl Evidence {
     }
 }
 
-/// The longest duration of each report that qualifies, as (end, start), in order. `short` is sorted by report, end and start.
+/// The longest duration of each report that qualifies, as (end, start), in order. `short` is sorted
+/// by report, end and start.
 fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(Day, Day)> {
-    let of_reports = short.chunk_by(|a, b| a.0 == b.0).filter(|of_report| qualifies(of_report[0].0));
-    let mut longest: Vec<(Day, Day)> = of_reports.map(|of_report| (of_report[0].1, of_report[0].2)).collect();
+    let of_reports = short
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|of_report| qualifies(of_report[0].0));
+    let mut longest: Vec<(Day, Day)> = of_reports
+        .map(|of_report| (of_report[0].1, of_report[0].2))
+        .collect();
     longest.sort_unstable();
     longest.dedup();
     longest
 }
 
-/// Finds durations of a predecessor, as (end, start): the same report states a duration shorter than a quarter that begins the day after and ends
-/// with the report's own period.
+/// Finds durations of a predecessor, as (end, start): the same report states a duration shorter
+/// than a quarter that begins the day after and ends with the report's own period.
 fn predecessors(starts: &[ReportedStart], reports: &[Report], bands: &Bands) -> Vec<(Day, Day)> {
     let is_successor = |stated: &&ReportedStart| {
-        reports[stated.report as usize].primary_end == Some(stated.end) && (1..bands.quarter[0]).contains(&(stated.end.since(stated.start) + 1))
+        reports[stated.report as usize].primary_end == Some(stated.end)
+            && (1..bands.quarter[0]).contains(&(stated.end.since(stated.start) + 1))
     };
     let of = |successor: &ReportedStart| {
         let (report, last) = (successor.report, successor.start.plus(-1));
-        starts.iter().filter(move |stated| stated.report == report && stated.end == last).map(|stated| (stated.end, stated.start))
+        starts
+            .iter()
+            .filter(move |stated| stated.report == report && stated.end == last)
+            .map(|stated| (stated.end, stated.start))
     };
     starts.iter().filter(is_successor).flat_map(of).collect()
 }
 
-/// Finds the starts that are a few days off the usual one of the same end, and those further off from which another report states the same
-/// figure.
-fn variants(mut starts: Vec<ReportedStart>, days: &CalendarDays, state_same_figure: impl Fn(&ReportedStart, &ReportedStart) -> bool) -> Vec<StartVariant> {
+/// Finds the starts that are a few days off the usual one of the same end, and those further off
+/// from which another report states the same figure.
+fn variants(
+    mut starts: Vec<ReportedStart>,
+    days: &CalendarDays,
+    state_same_figure: impl Fn(&ReportedStart, &ReportedStart) -> bool,
+) -> Vec<StartVariant> {
     starts.sort_unstable();
     let is_near = |a: &ReportedStart, b: &ReportedStart| {
         let apart = b.start.since(a.start);
@@ -435,23 +637,45 @@ fn variants(mut starts: Vec<ReportedStart>, days: &CalendarDays, state_same_figu
             if near[0].start == near[near.len() - 1].start {
                 continue;
             }
-            let is_far = near.windows(2).any(|pair| pair[1].start.since(pair[0].start) > days.same_start);
-            let Some(usual) = usual_start(near, is_far) else { continue };
-            let unusual = near.chunk_by(|a, b| a.start == b.start).map(|same| same[0]).filter(|same| same.start != usual);
-            variants.extend(unusual.map(|ReportedStart { family, end, start, .. }| StartVariant { family, end, start, usual }));
+            let is_far = near
+                .windows(2)
+                .any(|pair| pair[1].start.since(pair[0].start) > days.same_start);
+            let Some(usual) = usual_start(near, is_far) else {
+                continue;
+            };
+            let unusual = near
+                .chunk_by(|a, b| a.start == b.start)
+                .map(|same| same[0])
+                .filter(|same| same.start != usual);
+            variants.extend(unusual.map(
+                |ReportedStart {
+                     family, end, start, ..
+                 }| StartVariant {
+                    family,
+                    end,
+                    start,
+                    usual,
+                },
+            ));
         }
     }
     variants
 }
 
-/// The start that most figures say; of equally many, the one that was reported first holds. Where reports state the end differently, the
-/// start of the latest that states the period's end: both days are then of one report. Of starts far apart, too, the latest report's holds.
+/// The start that most figures say; of equally many, the one that was reported first holds. Where
+/// reports state the end differently, the start of the latest that states the period's end: both
+/// days are then of one report. Of starts far apart, too, the latest report's holds.
 fn usual_start(near: &[ReportedStart], is_far: bool) -> Option<Day> {
     if is_far || near.iter().any(|stated| stated.has_other_end) {
-        return near.iter().max_by_key(|stated| (!stated.has_other_end, stated.report)).map(|stated| stated.start);
+        return near
+            .iter()
+            .max_by_key(|stated| (!stated.has_other_end, stated.report))
+            .map(|stated| stated.start);
     }
     let equal = near.chunk_by(|a, b| a.start == b.start);
-    equal.max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].report))).map(|same| same[0].start)
+    equal
+        .max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].report)))
+        .map(|same| same[0].start)
 }
 
 /// Takes near days as one: the one that most speaks for.
@@ -459,7 +683,12 @@ fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
     weighed.sort_unstable();
     let mut known: Vec<Weighed> = Vec::new();
     for same in weighed.chunk_by(|a, b| a.0 == b.0) {
-        let day = (same[0].0, same.iter().map(|(_, weight)| weight).fold(0, |sum: u32, weight| sum.saturating_add(*weight)));
+        let day = (
+            same[0].0,
+            same.iter()
+                .map(|(_, weight)| weight)
+                .fold(0, |sum: u32, weight| sum.saturating_add(*weight)),
+        );
         match known.last_mut() {
             Some(last) if day.0.since(last.0) <= same_end => {
                 if day.1 > last.1 {
@@ -472,8 +701,9 @@ fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
     known.into_iter().map(|(day, _)| day).collect()
 }
 
-/// Projects the year ends between two known ones: evenly when whole years lie between them, otherwise back from the later one, because
-/// a company that changed its calendar restates the past to the new one.
+/// Projects the year ends between two known ones: evenly when whole years lie between them,
+/// otherwise back from the later one, because a company that changed its calendar restates the past
+/// to the new one.
 fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
     let gap = to.since(from);
     let years = (gap + YEAR / 2) / YEAR;
@@ -485,21 +715,49 @@ fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
     boundaries.extend((1..=whole).rev().map(|year| to.plus(-YEAR * year)));
 }
 
-/// -1 when the company's own annual reports are stamped with the year before the one the date gives, almost without exception.
-fn label_offset(rule: &LabelOffset, days: &CalendarDays, reports: &[Report], with_year: &[u32]) -> i32 {
-    let own = with_year.iter().map(|number| &reports[*number as usize]).filter(|report| report.form == Form::TenK);
-    let differences = own.filter_map(|report| Some(i32::from(report.fiscal_year?) - report.primary_end?.plus(-days.label).civil().0));
-    let (below, all) = differences.fold((0, 0), |(below, all), difference| (below + usize::from(difference == -1), all + 1));
-    if all >= rule.min_reports && below * 100 >= rule.min_percent * all { -1 } else { 0 }
+/// -1 when the company's own annual reports are stamped with the year before the one the date
+/// gives, almost without exception.
+fn label_offset(
+    rule: &LabelOffset,
+    days: &CalendarDays,
+    reports: &[Report],
+    with_year: &[u32],
+) -> i32 {
+    let own = with_year
+        .iter()
+        .map(|number| &reports[*number as usize])
+        .filter(|report| report.form == Form::TenK);
+    let differences = own.filter_map(|report| {
+        Some(i32::from(report.fiscal_year?) - report.primary_end?.plus(-days.label).civil().0)
+    });
+    let (below, all) = differences.fold((0, 0), |(below, all), difference| {
+        (below + usize::from(difference == -1), all + 1)
+    });
+    if all >= rule.min_reports && below * 100 >= rule.min_percent * all {
+        -1
+    } else {
+        0
+    }
 }
 
-/// Places a quarter. No report is filed for a fourth one: what a changed calendar makes of one belongs to the transition.
+/// Places a quarter. No report is filed for a fourth one: what a changed calendar makes of one
+/// belongs to the transition.
 fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod) -> Placement {
     let is_ytd = false;
     placed_duration(fiscal_year, fiscal_period, is_ytd)
 }
 
 fn placed_duration(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
-    let series = if fiscal_period == FiscalPeriod::Q4 { Series::Transition } else { Series::Quarterly };
-    Placement::Placed { series, fiscal_year, fiscal_period, is_ytd, is_off: false }
+    let series = if fiscal_period == FiscalPeriod::Q4 {
+        Series::Transition
+    } else {
+        Series::Quarterly
+    };
+    Placement::Placed {
+        series,
+        fiscal_year,
+        fiscal_period,
+        is_ytd,
+        is_off: false,
+    }
 }

@@ -44,16 +44,25 @@ impl Candidates {
                         fact: number,
                     });
                 } else {
-                    other_unit[*measure][usize::from(reports.list[*report as usize].family == Family::Quarterly)] = true;
+                    other_unit[*measure]
+                        [usize::from(reports.list[*report as usize].family == Family::Quarterly)] =
+                        true;
                 }
             }
         }
         // Facts of a concept come nearly in this order: a sort that finds runs is fast.
-        by_measure.iter_mut().for_each(|candidates| candidates.sort());
-        Self { by_measure, other_unit, has_cover }
+        by_measure
+            .iter_mut()
+            .for_each(|candidates| candidates.sort());
+        Self {
+            by_measure,
+            other_unit,
+            has_cover,
+        }
     }
 
-    /// Gives figures of one period whose ends reports state differently the same end, and their reports too. Days of cover pages are no ends.
+    /// Gives figures of one period whose ends reports state differently the same end, and their
+    /// reports too. Days of cover pages are no ends.
     pub fn unify_ends(&mut self, rules: &Rules, reports: &mut [Report]) {
         let ends = Ends::new(rules, reports, &self.by_measure);
         if ends.are_unique() {
@@ -61,7 +70,9 @@ impl Candidates {
         }
         for (measure, candidates) in rules.measures.iter().zip(&mut self.by_measure) {
             let mut is_changed = false;
-            let is_end = |candidate: &CandidateFact| measure.kind != Kind::Cover || candidate.rank >= measure.first_last_resort;
+            let is_end = |candidate: &CandidateFact| {
+                measure.kind != Kind::Cover || candidate.rank >= measure.first_last_resort
+            };
             for candidate in candidates.iter_mut().filter(|candidate| is_end(candidate)) {
                 is_changed |= ends.unify(reports[candidate.report as usize].family, candidate);
             }
@@ -74,15 +85,23 @@ impl Candidates {
         }
     }
 
-    /// Gives figures whose start is a few days off the start that most reports give, so that one period has one history.
+    /// Gives figures whose start is a few days off the start that most reports give, so that one
+    /// period has one history.
     pub fn unify_starts(&mut self, calendar: &Calendar, reports: &[Report]) {
         if !calendar.has_variants() {
             return;
         }
         for candidates in &mut self.by_measure {
             let mut is_changed = false;
-            for candidate in candidates.iter_mut().filter(|candidate| candidate.start != NO_START) {
-                if let Some(start) = calendar.usual_start(reports[candidate.report as usize].family, candidate.end, candidate.start) {
+            for candidate in candidates
+                .iter_mut()
+                .filter(|candidate| candidate.start != NO_START)
+            {
+                if let Some(start) = calendar.usual_start(
+                    reports[candidate.report as usize].family,
+                    candidate.end,
+                    candidate.start,
+                ) {
                     (candidate.start, candidate.is_variant, is_changed) = (start, true, true);
                 }
             }

@@ -1,11 +1,16 @@
-//! Compares an observation with those before it: equal, rounded, restated, recast by a split, of another scope, or off by a factor such as a
-//! thousand; and whether it takes their place. A split is believed only when most share figures of the same report moved by it.
+//! Compares an observation with those before it: equal, rounded, restated, recast by a split, of
+//! another scope, or off by a factor such as a thousand; and whether it takes their place. A split
+//! is believed only when most share figures of the same report moved by it.
 
 use std::cell::OnceCell;
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};
-use crate::datasets::sec::financials::observation::{CandidateFact, Change, Observation, same_period};
-use crate::datasets::sec::financials::report::{MAX_ZEROS, Reports, Scales, power_of_ten, trailing_zeros};
+use crate::datasets::sec::financials::observation::{
+    CandidateFact, Change, Observation, same_period,
+};
+use crate::datasets::sec::financials::report::{
+    MAX_ZEROS, Reports, Scales, power_of_ten, trailing_zeros,
+};
 use crate::datasets::sec::financials::settings::{Kind, Measure, Restatement, Rules};
 
 /// Compares observations of one registrant.
@@ -18,14 +23,37 @@ pub struct Comparer<'a> {
 }
 
 impl<'a> Comparer<'a> {
-    pub fn new(rules: &'a Rules, facts: &'a [Fact], reports: &'a Reports, candidates: &'a [Vec<CandidateFact>]) -> Self {
-        Self { rules, facts, reports, candidates, scales: OnceCell::new() }
+    pub fn new(
+        rules: &'a Rules,
+        facts: &'a [Fact],
+        reports: &'a Reports,
+        candidates: &'a [Vec<CandidateFact>],
+    ) -> Self {
+        Self {
+            rules,
+            facts,
+            reports,
+            candidates,
+            scales: OnceCell::new(),
+        }
     }
 
-    /// Compares `new` with the observations of the same period before it. `conflicts` are those of the registrant, also of `new`.
-    pub fn compare(&self, measure: &Measure, earlier: &[Observation], new: &Observation, conflicts: &[(u16, Amount)]) -> Comparison {
-        let Some(standing) = earlier.iter().rfind(|seen| seen.supersedes) else { return Comparison::superseding(Change::First) };
-        let scope = earlier.iter().rposition(|seen| seen.supersedes && seen.change == Change::OtherScope).unwrap_or(0);
+    /// Compares `new` with the observations of the same period before it. `conflicts` are those of
+    /// the registrant, also of `new`.
+    pub fn compare(
+        &self,
+        measure: &Measure,
+        earlier: &[Observation],
+        new: &Observation,
+        conflicts: &[(u16, Amount)],
+    ) -> Comparison {
+        let Some(standing) = earlier.iter().rfind(|seen| seen.supersedes) else {
+            return Comparison::superseding(Change::First);
+        };
+        let scope = earlier
+            .iter()
+            .rposition(|seen| seen.supersedes && seen.change == Change::OtherScope)
+            .unwrap_or(0);
         let of_scope = &earlier[scope..];
         let first = &of_scope[0];
         if measure.is_scoped {
@@ -44,12 +72,25 @@ impl<'a> Comparer<'a> {
         }
         let differs = first.value != new.value && !self.is_rounding(measure.unit, first, new);
         let is_restated = differs && !is_other_name(first, new, conflicts);
-        Comparison { change: self.change(measure, of_scope, standing, new), supersedes: true, is_restated }
+        Comparison {
+            change: self.change(measure, of_scope, standing, new),
+            supersedes: true,
+            is_restated,
+        }
     }
 
-    /// Compares with the last superseding observation of the same concept, or else with the last of all.
-    fn change(&self, measure: &Measure, earlier: &[Observation], last: &Observation, new: &Observation) -> Change {
-        let same = earlier.iter().rfind(|seen| seen.supersedes && seen.concept == new.concept);
+    /// Compares with the last superseding observation of the same concept, or else with the last of
+    /// all.
+    fn change(
+        &self,
+        measure: &Measure,
+        earlier: &[Observation],
+        last: &Observation,
+        new: &Observation,
+    ) -> Change {
+        let same = earlier
+            .iter()
+            .rfind(|seen| seen.supersedes && seen.concept == new.concept);
         let old = same.unwrap_or(last);
         if old.value == new.value {
             return Change::Equal;
@@ -68,15 +109,16 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Whether two figures differ by less than one unit of the coarser filing's scale, or of a much coarser figure: text sections state in
-    /// billions what the statements state in millions.
+    /// Whether two figures differ by less than one unit of the coarser filing's scale, or of a much
+    /// coarser figure: text sections state in billions what the statements state in millions.
     fn is_rounding(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
         let rules = &self.rules.restatement;
         let difference = Amount((old.value.0 - new.value.0).abs());
         if !matches!(unit, Unit::Usd | Unit::Shares) {
             return difference < rules.per_share_unit;
         }
-        // No figure is stated more coarsely than this: most differences need no look at the filings.
+        // No figure is stated more coarsely than this: most differences need no look at the
+        // filings.
         if is_far(old.value, new.value) && difference >= power_of_ten(rules.max_scale) {
             return false;
         }
@@ -88,43 +130,67 @@ impl<'a> Comparer<'a> {
         if old.value.0 == 0 || new.value.0 == 0 {
             return false;
         }
-        let figures = power_of_ten(trailing_zeros(old.value, MAX_ZEROS).max(trailing_zeros(new.value, MAX_ZEROS)));
+        let figures = power_of_ten(
+            trailing_zeros(old.value, MAX_ZEROS).max(trailing_zeros(new.value, MAX_ZEROS)),
+        );
         (difference < figures && figures.0 >= scale.0 * rules.coarse_figure_factor)
-            || (is_nearest_multiple(old.value, new.value) && difference.0 * 1_000_000 < old.value.0.abs() * rules.rounded_ppm)
+            || (is_nearest_multiple(old.value, new.value)
+                && difference.0 * 1_000_000 < old.value.0.abs() * rules.rounded_ppm)
     }
 
-    /// Whether `new` repeats an earlier figure rounded to the nearest multiple of its own last digit, which is much coarser than the report
-    /// states most figures: the figure of a note, not of the statement.
+    /// Whether `new` repeats an earlier figure rounded to the nearest multiple of its own last
+    /// digit, which is much coarser than the report states most figures: the figure of a note, not
+    /// of the statement.
     fn is_coarse_repetition(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
-        let is_repeated = new.value.0 != 0 && old.value != new.value && is_nearest_multiple(old.value, new.value) && !is_far(old.value, new.value);
+        let is_repeated = new.value.0 != 0
+            && old.value != new.value
+            && is_nearest_multiple(old.value, new.value)
+            && !is_far(old.value, new.value);
         if !matches!(unit, Unit::Usd | Unit::Shares) || !is_repeated {
             return false;
         }
         let digit = power_of_ten(trailing_zeros(new.value, MAX_ZEROS));
         let scales = self.scales();
-        digit.0 >= scales.of(unit, new.report).0 * self.rules.restatement.coarse_figure_factor && !scales.is_mostly_coarse(unit, new.report)
+        digit.0 >= scales.of(unit, new.report).0 * self.rules.restatement.coarse_figure_factor
+            && !scales.is_mostly_coarse(unit, new.report)
     }
 
     fn scales(&self) -> &Scales {
-        self.scales.get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement))
+        self.scales
+            .get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement))
     }
 
-    /// Whether most of the report's per-share figures and share counts that were reported before moved by the same split.
+    /// Whether most of the report's per-share figures and share counts that were reported before
+    /// moved by the same split.
     fn is_corroborated(&self, report: u32, split: Split) -> bool {
         let rules = &self.rules.restatement;
         let family = |report: u32| self.reports.list[report as usize].family;
         let (mut moved, mut compared) = (0, 0);
         for (measure, candidates) in self.rules.measures.iter().zip(self.candidates) {
-            if measure.kind != Kind::Duration || !matches!(measure.unit, Unit::UsdPerShare | Unit::Shares) {
+            if measure.kind != Kind::Duration
+                || !matches!(measure.unit, Unit::UsdPerShare | Unit::Shares)
+            {
                 continue;
             }
             for group in candidates.chunk_by(same_period) {
-                for (place, candidate) in group.iter().enumerate().filter(|(_, candidate)| candidate.report == report) {
-                    let is_before = |before: &&CandidateFact| before.rank == candidate.rank && family(before.report) == family(report);
-                    let Some(before) = group[..place].iter().rev().find(is_before) else { continue };
-                    let (old, new) = (self.facts[before.fact as usize].value, self.facts[candidate.fact as usize].value);
+                for (place, candidate) in group
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, candidate)| candidate.report == report)
+                {
+                    let is_before = |before: &&CandidateFact| {
+                        before.rank == candidate.rank && family(before.report) == family(report)
+                    };
+                    let Some(before) = group[..place].iter().rev().find(is_before) else {
+                        continue;
+                    };
+                    let (old, new) = (
+                        self.facts[before.fact as usize].value,
+                        self.facts[candidate.fact as usize].value,
+                    );
                     compared += 1;
-                    moved += u32::from(old != new && moves_by(rules, measure.unit, old, new, split));
+                    moved +=
+                        u32::from(old != new && moves_by(rules, measure.unit, old, new, split));
                 }
             }
         }
@@ -133,7 +199,8 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Returns true if two figures differ by at least 1 % of the larger. Rounding does not explain such a difference.
+/// Returns true if two figures differ by at least 1 % of the larger. Rounding does not explain such
+/// a difference.
 fn is_far(old: Amount, new: Amount) -> bool {
     (old.0 - new.0).abs() >= old.0.abs().max(new.0.abs()) / 100
 }
@@ -149,26 +216,53 @@ pub struct Comparison {
 impl Comparison {
     /// A figure that takes the place of those before it without restating them.
     fn superseding(change: Change) -> Self {
-        Self { change, supersedes: true, is_restated: false }
+        Self {
+            change,
+            supersedes: true,
+            is_restated: false,
+        }
     }
 
     /// A figure that stands beside the one before it.
     fn kept_apart(change: Change) -> Self {
-        Self { change, supersedes: false, is_restated: false }
+        Self {
+            change,
+            supersedes: false,
+            is_restated: false,
+        }
     }
 }
 
-/// Returns true if a later figure includes noncontrolling interest although its concept excludes it: the first report states the same value under the
-/// wider concept.
-fn states_wider_scope(measure: &Measure, first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
-    let is_wider = |concept: u16| measure.concepts.iter().position(|known| *known == concept).is_some_and(|rank| rank > usize::from(new.rank));
-    first.rank == new.rank && first.value != new.value && conflicts[first.conflicts()].iter().any(|(concept, value)| *value == new.value && is_wider(*concept))
+/// Returns true if a later figure includes noncontrolling interest although its concept excludes
+/// it: the first report states the same value under the wider concept.
+fn states_wider_scope(
+    measure: &Measure,
+    first: &Observation,
+    new: &Observation,
+    conflicts: &[(u16, Amount)],
+) -> bool {
+    let is_wider = |concept: u16| {
+        measure
+            .concepts
+            .iter()
+            .position(|known| *known == concept)
+            .is_some_and(|rank| rank > usize::from(new.rank))
+    };
+    first.rank == new.rank
+        && first.value != new.value
+        && conflicts[first.conflicts()]
+            .iter()
+            .any(|(concept, value)| *value == new.value && is_wider(*concept))
 }
 
-/// Whether two figures under different concepts are stated by one of the two reports side by side: then another concept is shown, and nothing
-/// was restated.
+/// Whether two figures under different concepts are stated by one of the two reports side by side:
+/// then another concept is shown, and nothing was restated.
 fn is_other_name(first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
-    let states = |observation: &Observation, value: Amount| conflicts[observation.conflicts()].iter().any(|(_, other)| *other == value);
+    let states = |observation: &Observation, value: Amount| {
+        conflicts[observation.conflicts()]
+            .iter()
+            .any(|(_, other)| *other == value)
+    };
     first.concept != new.concept && (states(first, new.value) || states(new, first.value))
 }
 
@@ -190,7 +284,11 @@ fn is_scale_factor(rules: &Restatement, a: Amount, b: Amount) -> bool {
         return false;
     }
     let (small, large) = (a.0.abs().min(b.0.abs()), a.0.abs().max(b.0.abs()));
-    rules.scale_factors.iter().any(|factor| small.checked_mul(*factor).is_some_and(|scaled| (scaled - large).abs() * 1_000 <= large * rules.scale_permille))
+    rules.scale_factors.iter().any(|factor| {
+        small
+            .checked_mul(*factor)
+            .is_some_and(|scaled| (scaled - large).abs() * 1_000 <= large * rules.scale_permille)
+    })
 }
 
 fn split_of(rules: &Restatement, unit: Unit, old: Amount, new: Amount) -> Option<Split> {
@@ -199,8 +297,13 @@ fn split_of(rules: &Restatement, unit: Unit, old: Amount, new: Amount) -> Option
     }
     // More shares, or less per share, is a forward split.
     let is_reverse = (new.0.abs() > old.0.abs()) == (unit == Unit::UsdPerShare);
-    let splits = rules.split_tenths.iter().map(|tenths| Split { tenths: *tenths, is_reverse });
-    splits.min_by_key(|split| distance(unit, old, new, *split)).filter(|split| moves_by(rules, unit, old, new, *split))
+    let splits = rules.split_tenths.iter().map(|tenths| Split {
+        tenths: *tenths,
+        is_reverse,
+    });
+    splits
+        .min_by_key(|split| distance(unit, old, new, *split))
+        .filter(|split| moves_by(rules, unit, old, new, *split))
 }
 
 /// The larger figure, and the smaller one times the ratio, both in tenths.
@@ -215,10 +318,16 @@ fn distance(unit: Unit, old: Amount, new: Amount, split: Split) -> i128 {
     (large - small).abs()
 }
 
-/// Whether the figures differ by the split's ratio. Per-share figures are rounded to cents before and after, which weighs in small ones.
+/// Whether the figures differ by the split's ratio. Per-share figures are rounded to cents before
+/// and after, which weighs in small ones.
 fn moves_by(rules: &Restatement, unit: Unit, old: Amount, new: Amount, split: Split) -> bool {
     let (large, small) = scaled(unit, old, new, split);
     let off = (large - small).abs();
-    let rounding = if unit == Unit::UsdPerShare { rules.per_share_unit.0 * (split.tenths + 10) / 2 } else { 0 };
-    old.0.signum() == new.0.signum() && (off * 1_000 <= large * rules.split_permille || off <= rounding)
+    let rounding = if unit == Unit::UsdPerShare {
+        rules.per_share_unit.0 * (split.tenths + 10) / 2
+    } else {
+        0
+    };
+    old.0.signum() == new.0.signum()
+        && (off * 1_000 <= large * rules.split_permille || off <= rounding)
 }

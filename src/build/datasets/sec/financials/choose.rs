@@ -1,5 +1,5 @@
-//! Chooses among the concepts under which one report gives figures for the same period: the first of the measure's list that is tagged
-//! nearly as often as the most used one.
+//! Chooses among the concepts under which one report gives figures for the same period: the first
+//! of the measure's list that is tagged nearly as often as the most used one.
 
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::observation::{CandidateFact, same_period};
@@ -11,8 +11,8 @@ use crate::normalise::Day;
 /// Days of a year, for the comparative period.
 const YEAR: i32 = 365;
 
-/// How often each concept of a measure is tagged, not zero, at the end of the reports' own periods: face-statement totals are in every
-/// report, stray sub-totals are not.
+/// How often each concept of a measure is tagged, not zero, at the end of the reports' own periods:
+/// face-statement totals are in every report, stray sub-totals are not.
 pub struct Usage<'a> {
     /// Of the measure, sorted by period and report.
     candidates: &'a [CandidateFact],
@@ -40,18 +40,42 @@ struct TotalBeside {
 }
 
 impl<'a> Usage<'a> {
-    /// Counts over all reports of both families. Counts nothing when only one concept is tagged, because then nothing has to be chosen.
-    pub fn new(measure: &Measure, candidates: &'a [CandidateFact], reports: &[Report], facts: &'a [Fact]) -> Self {
-        let mut usage = Self { candidates, facts, tagged: Vec::new(), totals: Vec::new() };
-        let Some(first) = candidates.first() else { return usage };
-        if candidates.iter().all(|candidate| candidate.rank == first.rank) {
+    /// Counts over all reports of both families. Counts nothing when only one concept is tagged,
+    /// because then nothing has to be chosen.
+    pub fn new(
+        measure: &Measure,
+        candidates: &'a [CandidateFact],
+        reports: &[Report],
+        facts: &'a [Fact],
+    ) -> Self {
+        let mut usage = Self {
+            candidates,
+            facts,
+            tagged: Vec::new(),
+            totals: Vec::new(),
+        };
+        let Some(first) = candidates.first() else {
+            return usage;
+        };
+        if candidates
+            .iter()
+            .all(|candidate| candidate.rank == first.rank)
+        {
             return usage;
         }
-        let is_own = |candidate: &&CandidateFact| reports[candidate.report as usize].primary_end == Some(candidate.end) && usage.value(candidate) != 0;
+        let is_own = |candidate: &&CandidateFact| {
+            reports[candidate.report as usize].primary_end == Some(candidate.end)
+                && usage.value(candidate) != 0
+        };
         let own = || candidates.iter().filter(is_own);
         let tag = |candidate: &CandidateFact| {
             let Report { filed, family, .. } = reports[candidate.report as usize];
-            Tag { rank: candidate.rank, filed, report: candidate.report, family }
+            Tag {
+                rank: candidate.rank,
+                filed,
+                report: candidate.report,
+                family,
+            }
         };
         let mut tagged: Vec<Tag> = own().map(tag).collect();
         tagged.sort_unstable();
@@ -73,39 +97,83 @@ impl<'a> Usage<'a> {
         self.tagged.iter().any(|tag| tag.rank == rank)
     }
 
-    /// The reports that tag a total beside a part, once each. `own` are the figures of the reports' own periods.
-    fn totals_beside(&self, part: &Part, own: &[CandidateFact], reports: &[Report]) -> Vec<TotalBeside> {
+    /// The reports that tag a total beside a part, once each. `own` are the figures of the reports'
+    /// own periods.
+    fn totals_beside(
+        &self,
+        part: &Part,
+        own: &[CandidateFact],
+        reports: &[Report],
+    ) -> Vec<TotalBeside> {
         let mut own = own.to_vec();
         own.sort_by_key(|candidate| (candidate.report, candidate.end, candidate.start));
         let of_reports = own.chunk_by(|a, b| a.report == b.report);
         let totals = of_reports.filter_map(|of_report| {
             let mut compared = of_report.chunk_by(same_period).filter_map(|of_period| {
-                let of = |ranks: &[u16]| of_period.iter().find(|candidate| ranks.contains(&candidate.rank)).map(|candidate| self.value(candidate));
+                let of = |ranks: &[u16]| {
+                    of_period
+                        .iter()
+                        .find(|candidate| ranks.contains(&candidate.rank))
+                        .map(|candidate| self.value(candidate))
+                };
                 let (part_value, total) = (of(&part.concepts)?, of(&part.totals)?);
                 Some(total * 100 > part_value * (100 + part.larger_percent))
             });
             let is_larger = compared.next()? || compared.any(|is_larger| is_larger);
-            Some(TotalBeside { filed: reports[of_report[0].report as usize].filed, is_larger })
+            Some(TotalBeside {
+                filed: reports[of_report[0].report as usize].filed,
+                is_larger,
+            })
         });
         totals.collect()
     }
 
-    /// Whether the chosen figure is a part of a total that the company states in other reports and not in this one.
-    pub fn is_part_of_a_total(&self, rule: Persistence, measure: &Measure, candidates: &[CandidateFact], chosen: &CandidateFact, report: &Report) -> bool {
-        let Some(part) = measure.part.as_ref().filter(|part| part.concepts.contains(&chosen.rank)) else { return false };
-        if candidates.iter().any(|candidate| part.totals.contains(&candidate.rank)) {
+    /// Whether the chosen figure is a part of a total that the company states in other reports and
+    /// not in this one.
+    pub fn is_part_of_a_total(
+        &self,
+        rule: Persistence,
+        measure: &Measure,
+        candidates: &[CandidateFact],
+        chosen: &CandidateFact,
+        report: &Report,
+    ) -> bool {
+        let Some(part) = measure
+            .part
+            .as_ref()
+            .filter(|part| part.concepts.contains(&chosen.rank))
+        else {
+            return false;
+        };
+        if candidates
+            .iter()
+            .any(|candidate| part.totals.contains(&candidate.rank))
+        {
             return false;
         }
-        let near = self.totals.iter().filter(|total| total.filed.since(report.filed).abs() <= rule.days);
-        let (all, larger) = near.fold((0, 0), |(all, larger), total| (all + 1, larger + usize::from(total.is_larger)));
+        let near = self
+            .totals
+            .iter()
+            .filter(|total| total.filed.since(report.filed).abs() <= rule.days);
+        let (all, larger) = near.fold((0, 0), |(all, larger), total| {
+            (all + 1, larger + usize::from(total.is_larger))
+        });
         all >= part.min_reports && larger * 100 >= all * rule.percent
     }
 
-    /// Counts the reports filed around a day that tag the concept: all of them, or those of a family.
+    /// Counts the reports filed around a day that tag the concept: all of them, or those of a
+    /// family.
     fn around(&self, rank: u16, filed: Day, days: i32, family: Option<Family>) -> usize {
-        let from = self.tagged.partition_point(|tag| (tag.rank, tag.filed) < (rank, filed.plus(-days)));
-        let to = self.tagged.partition_point(|tag| (tag.rank, tag.filed) <= (rank, filed.plus(days)));
-        self.tagged[from..to].iter().filter(|tag| family.is_none_or(|family| tag.family == family)).count()
+        let from = self
+            .tagged
+            .partition_point(|tag| (tag.rank, tag.filed) < (rank, filed.plus(-days)));
+        let to = self
+            .tagged
+            .partition_point(|tag| (tag.rank, tag.filed) <= (rank, filed.plus(days)));
+        self.tagged[from..to]
+            .iter()
+            .filter(|tag| family.is_none_or(|family| tag.family == family))
+            .count()
     }
 
     /// Whether the report gives the figure's concept for the period a year before as well.
@@ -115,42 +183,77 @@ impl<'a> Usage<'a> {
         }
         let is_year_before = |before: &CandidateFact| {
             let shift = |day: Day, before: Day| (day.since(before) - YEAR).abs() <= same_end;
-            before.start != NO_START && shift(candidate.end, before.end) && shift(candidate.start, before.start)
+            before.start != NO_START
+                && shift(candidate.end, before.end)
+                && shift(candidate.start, before.start)
         };
-        let from = self.candidates.partition_point(|before| candidate.end.since(before.end) > YEAR + same_end);
-        let near = self.candidates[from..].iter().take_while(|before| candidate.end.since(before.end) >= YEAR - same_end);
-        near.filter(|before| (before.report, before.rank) == (candidate.report, candidate.rank)).any(is_year_before)
+        let from = self
+            .candidates
+            .partition_point(|before| candidate.end.since(before.end) > YEAR + same_end);
+        let near = self.candidates[from..]
+            .iter()
+            .take_while(|before| candidate.end.since(before.end) >= YEAR - same_end);
+        near.filter(|before| (before.report, before.rank) == (candidate.report, candidate.rank))
+            .any(is_year_before)
     }
 
-    /// Returns which of the concepts that one report gives for one period is taken. `candidates` is in the order of the measure's list, not
-    /// empty.
+    /// Returns which of the concepts that one report gives for one period is taken. `candidates` is
+    /// in the order of the measure's list, not empty.
     ///
-    /// A zero beside another figure is dropped, and a last resort beside another concept. Unless the measure goes by order, a concept without
-    /// a comparative is dropped beside one that has it: the note of a new standard states one year, the statement two. Then the first in the
-    /// list wins that is tagged nearly as often as the most used one, in all reports or in those of the same family.
-    pub fn choose(&self, rules: &Rules, measure: &Measure, candidates: &[CandidateFact], report: &Report) -> usize {
+    /// A zero beside another figure is dropped, and a last resort beside another concept. Unless
+    /// the measure goes by order, a concept without a comparative is dropped beside one that has
+    /// it: the note of a new standard states one year, the statement two. Then the first in the
+    /// list wins that is tagged nearly as often as the most used one, in all reports or in those of
+    /// the same family.
+    pub fn choose(
+        &self,
+        rules: &Rules,
+        measure: &Measure,
+        candidates: &[CandidateFact],
+        report: &Report,
+    ) -> usize {
         if candidates.len() == 1 {
             return 0;
         }
         let has_value = |candidate: &CandidateFact| self.value(candidate) != 0;
         let some_value = candidates.iter().any(has_value);
         let is_ordinary = |candidate: &CandidateFact| candidate.rank < measure.first_last_resort;
-        let some_ordinary = candidates.iter().any(|candidate| is_ordinary(candidate) && (has_value(candidate) || !some_value));
-        let is_left = |candidate: &CandidateFact| (has_value(candidate) || !some_value) && (is_ordinary(candidate) || !some_ordinary);
-        let mut left: Vec<usize> = (0..candidates.len()).filter(|position| is_left(&candidates[*position])).collect();
+        let some_ordinary = candidates
+            .iter()
+            .any(|candidate| is_ordinary(candidate) && (has_value(candidate) || !some_value));
+        let is_left = |candidate: &CandidateFact| {
+            (has_value(candidate) || !some_value) && (is_ordinary(candidate) || !some_ordinary)
+        };
+        let mut left: Vec<usize> = (0..candidates.len())
+            .filter(|position| is_left(&candidates[*position]))
+            .collect();
         if measure.by_order || left.len() == 1 {
             return left.first().copied().unwrap_or(0);
         }
-        let compared: Vec<usize> = left.iter().copied().filter(|position| self.has_comparative(&candidates[*position], rules.days.same_end)).collect();
+        let compared: Vec<usize> = left
+            .iter()
+            .copied()
+            .filter(|position| self.has_comparative(&candidates[*position], rules.days.same_end))
+            .collect();
         if !compared.is_empty() {
             left = compared;
         }
         let passes = |position: usize, family: Option<Family>| {
-            let score = |position: usize| self.around(candidates[position].rank, report.filed, rules.persistence.days, family);
+            let score = |position: usize| {
+                self.around(
+                    candidates[position].rank,
+                    report.filed,
+                    rules.persistence.days,
+                    family,
+                )
+            };
             let most = left.iter().map(|other| score(*other)).max().unwrap_or(0);
             score(position) * 100 >= rules.persistence.percent * most
         };
-        let found = left.iter().copied().find(|position| passes(*position, None) || passes(*position, Some(report.family)));
+        let found = left
+            .iter()
+            .copied()
+            .find(|position| passes(*position, None) || passes(*position, Some(report.family)));
         found.unwrap_or(0)
     }
 }

@@ -1,5 +1,5 @@
-//! Share counts of cover pages: one per report, placed at the end of the report's own period although it was counted later. Counts as of
-//! different dates are never compared.
+//! Share counts of cover pages: one per report, placed at the end of the report's own period
+//! although it was counted later. Counts as of different dates are never compared.
 
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change};
@@ -13,8 +13,9 @@ use crate::normalise::Day;
 /// The finding about a count that the report's own figures contradict.
 pub const CONTRADICTED: &str = "share_count_contradicted";
 
-/// Selects counts of the cover page: one for each report, as of the cover's date, at the end of the report's own period. Reports without
-/// one give the balance-sheet count at that end. Counts as of different dates are never compared.
+/// Selects counts of the cover page: one for each report, as of the cover's date, at the end of the
+/// report's own period. Reports without one give the balance-sheet count at that end. Counts as of
+/// different dates are never compared.
 pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[CandidateFact]) {
     let mut by_report = of_measure.to_vec();
     by_report.sort_by_key(|candidate| candidate.report);
@@ -22,27 +23,69 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
     for of_report in by_report.chunk_by(|a, b| a.report == b.report) {
         let report = &selection.reports[of_report[0].report as usize];
         let first_last_resort = selection.rules.measures[measure].first_last_resort;
-        let covers: Vec<CandidateFact> = of_report.iter().filter(|candidate| candidate.rank < first_last_resort).copied().collect();
-        let balances =
-            || of_report.iter().filter(|candidate| candidate.rank >= first_last_resort && Some(candidate.end) == report.primary_end).copied().collect();
-        let candidates: Vec<CandidateFact> = if covers.is_empty() { balances() } else { covers };
-        let Some(chosen) = newest(&candidates, report.filed) else { continue };
+        let covers: Vec<CandidateFact> = of_report
+            .iter()
+            .filter(|candidate| candidate.rank < first_last_resort)
+            .copied()
+            .collect();
+        let balances = || {
+            of_report
+                .iter()
+                .filter(|candidate| {
+                    candidate.rank >= first_last_resort && Some(candidate.end) == report.primary_end
+                })
+                .copied()
+                .collect()
+        };
+        let candidates: Vec<CandidateFact> = if covers.is_empty() {
+            balances()
+        } else {
+            covers
+        };
+        let Some(chosen) = newest(&candidates, report.filed) else {
+            continue;
+        };
         match selection.calendar.place_report(selection.rules, report) {
-            Placement::Placed { series, fiscal_year, fiscal_period, .. } => {
+            Placement::Placed {
+                series,
+                fiscal_year,
+                fiscal_period,
+                ..
+            } => {
                 let end = report.primary_end.unwrap_or(report.filed);
-                placed.push((PeriodKey { series, fiscal_year, fiscal_period, start: NO_START, end, is_ytd: false }, chosen, candidates));
+                placed.push((
+                    PeriodKey {
+                        series,
+                        fiscal_year,
+                        fiscal_period,
+                        start: NO_START,
+                        end,
+                        is_ytd: false,
+                    },
+                    chosen,
+                    candidates,
+                ));
             }
             Placement::Passed => {}
             Placement::Unplaced(code) => selection.reject(code, measure, &candidates[chosen]),
         }
     }
-    let has_counts = of_measure.iter().any(|candidate| candidate.rank < selection.rules.measures[measure].first_last_resort);
+    let has_counts = of_measure
+        .iter()
+        .any(|candidate| candidate.rank < selection.rules.measures[measure].first_last_resort);
     let by_classes = selection.has_cover && !has_counts;
-    let counts: Vec<Amount> = placed.iter().map(|(_, chosen, candidates)| selection.facts[candidates[*chosen].fact as usize].value).collect();
+    let counts: Vec<Amount> = placed
+        .iter()
+        .map(|(_, chosen, candidates)| selection.facts[candidates[*chosen].fact as usize].value)
+        .collect();
     let mut off = Vec::with_capacity(placed.len());
     for (position, (_, chosen, candidates)) in placed.iter().enumerate() {
         let candidate = &candidates[*chosen];
-        let witnesses = Witnesses::new(selection, candidate.report, counts.get(position + 1).copied());
+        let witnesses = Witnesses::new(
+            selection,
+            candidate.report,
+            counts.get(position + 1).copied(),
+        );
         let is_off = witnesses.put_scale_off(selection.rules, counts[position]);
         let is_refused = candidate.rank >= selection.rules.measures[measure].first_last_resort
             && (is_off || by_classes && witnesses.contradict(selection.rules, counts[position]));
@@ -52,14 +95,25 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
             () => Doubt::None,
         });
     }
-    for (_, (_, chosen, candidates)) in off.iter().zip(&placed).filter(|(doubt, _)| **doubt == Doubt::Refused) {
+    for (_, (_, chosen, candidates)) in off
+        .iter()
+        .zip(&placed)
+        .filter(|(doubt, _)| **doubt == Doubt::Refused)
+    {
         selection.reject(CONTRADICTED, measure, &candidates[*chosen]);
     }
     let mut placed: Vec<(PeriodKey, CandidateFact, Vec<CandidateFact>, bool)> = placed
         .into_iter()
         .zip(off)
         .filter(|(_, doubt)| *doubt != Doubt::Refused)
-        .map(|((place, chosen, candidates), doubt)| (place, candidates[chosen], candidates, doubt == Doubt::Warned))
+        .map(|((place, chosen, candidates), doubt)| {
+            (
+                place,
+                candidates[chosen],
+                candidates,
+                doubt == Doubt::Warned,
+            )
+        })
         .collect();
     // Stable: within a period the reports stay in the order they became known.
     placed.sort_by_key(|(place, ..)| (place.series, place.end));
@@ -67,11 +121,18 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
         let first = index(selection.output.observations.len());
         for (place, candidate, candidates, is_off) in of_period {
             let mut warnings = Warnings::default();
-            warnings.set(Warning::FourthQuarter, place.fiscal_period == FiscalPeriod::Q4);
+            warnings.set(
+                Warning::FourthQuarter,
+                place.fiscal_period == FiscalPeriod::Q4,
+            );
             warnings.set(Warning::ScaleSuspect, *is_off);
             let seen = &selection.output.observations[first as usize..];
-            let (first_day, earlier) = (seen.first().and_then(|first| first.as_of), seen.last().map(|earlier| earlier.as_of));
-            let observation = selection.add_observation(measure, candidate, candidates, first, warnings);
+            let (first_day, earlier) = (
+                seen.first().and_then(|first| first.as_of),
+                seen.last().map(|earlier| earlier.as_of),
+            );
+            let observation =
+                selection.add_observation(measure, candidate, candidates, first, warnings);
             observation.as_of = Some(observation.end);
             if earlier.is_some_and(|as_of| as_of != observation.as_of) {
                 observation.change = Change::OtherDate;
@@ -111,35 +172,63 @@ impl Witnesses {
         let of_report = |measure: usize| {
             let of_measure = &selection.candidates[measure];
             let from = of_measure.partition_point(|candidate| Some(candidate.end) < end);
-            let of_end = of_measure[from..].iter().take_while(move |candidate| Some(candidate.end) == end);
-            of_end.filter(move |candidate| candidate.report == report).max_by_key(|candidate| (candidate.start, std::cmp::Reverse(candidate.rank)))
+            let of_end = of_measure[from..]
+                .iter()
+                .take_while(move |candidate| Some(candidate.end) == end);
+            of_end
+                .filter(move |candidate| candidate.report == report)
+                .max_by_key(|candidate| (candidate.start, std::cmp::Reverse(candidate.rank)))
         };
-        let weighted = of_report(checks.shares_diluted).or_else(|| of_report(checks.shares_basic)).map(value);
+        let weighted = of_report(checks.shares_diluted)
+            .or_else(|| of_report(checks.shares_basic))
+            .map(value);
         let earnings = || {
             let (income, eps) = (of_report(checks.net_income)?, of_report(checks.eps)?);
             let is_comparable = income.start == eps.start && value(eps).abs() >= checks.min_eps.0;
-            value(income).checked_mul(Amount::ONE)?.checked_div(value(eps)).filter(|implied| is_comparable && *implied > 0)
+            value(income)
+                .checked_mul(Amount::ONE)?
+                .checked_div(value(eps))
+                .filter(|implied| is_comparable && *implied > 0)
         };
-        Self { weighted: weighted.filter(|weighted| *weighted > 0), earnings: earnings(), next: next.map(|next| next.0).filter(|next| *next > 0) }
+        Self {
+            weighted: weighted.filter(|weighted| *weighted > 0),
+            earnings: earnings(),
+            next: next.map(|next| next.0).filter(|next| *next > 0),
+        }
     }
 
     /// Whether two of them put a count off by the same power of ten.
     fn put_scale_off(&self, rules: &Rules, count: Amount) -> bool {
         let factor = rules.checks.share_scale_factor;
-        let is_near = |a: i128, b: i128| a <= b.saturating_mul(factor) && b <= a.saturating_mul(factor);
-        let all = || [self.weighted, self.earnings, self.next].into_iter().flatten();
+        let is_near =
+            |a: i128, b: i128| a <= b.saturating_mul(factor) && b <= a.saturating_mul(factor);
+        let all = || {
+            [self.weighted, self.earnings, self.next]
+                .into_iter()
+                .flatten()
+        };
         count.0 > 0
             && rules.checks.share_scales.iter().any(|scale| {
-                let small = all().filter(|witness| is_near(count.0.saturating_mul(*scale), *witness)).count();
-                let large = all().filter(|witness| is_near(witness.saturating_mul(*scale), count.0)).count();
+                let small = all()
+                    .filter(|witness| is_near(count.0.saturating_mul(*scale), *witness))
+                    .count();
+                let large = all()
+                    .filter(|witness| is_near(witness.saturating_mul(*scale), count.0))
+                    .count();
                 small > 1 || large > 1
             })
     }
 
-    /// Whether both figures of the report itself contradict a count, as when it is of one class of stock.
+    /// Whether both figures of the report itself contradict a count, as when it is of one class of
+    /// stock.
     fn contradict(&self, rules: &Rules, count: Amount) -> bool {
-        let differs = |witness: i128| count.0.max(witness) * 100 > count.0.min(witness) * (100 + rules.checks.share_contradiction_percent);
-        self.weighted.zip(self.earnings).is_some_and(|(weighted, earnings)| differs(weighted) && differs(earnings))
+        let differs = |witness: i128| {
+            count.0.max(witness) * 100
+                > count.0.min(witness) * (100 + rules.checks.share_contradiction_percent)
+        };
+        self.weighted
+            .zip(self.earnings)
+            .is_some_and(|(weighted, earnings)| differs(weighted) && differs(earnings))
     }
 }
 
@@ -147,5 +236,10 @@ impl Witnesses {
 fn newest(candidates: &[CandidateFact], filed: Day) -> Option<usize> {
     let positions = 0..candidates.len();
     // The last of equals is the largest: reversed, so that the first concept in the list wins.
-    positions.rev().max_by_key(|position| (candidates[*position].end <= filed, candidates[*position].end))
+    positions.rev().max_by_key(|position| {
+        (
+            candidates[*position].end <= filed,
+            candidates[*position].end,
+        )
+    })
 }

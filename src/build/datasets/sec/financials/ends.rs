@@ -1,5 +1,6 @@
-//! Last days of one period that reports state a few days apart: the fiscal year's end as the month's last day in one report and as the Sunday
-//! near it in the next. The day that the latest report states is the period's.
+//! Last days of one period that reports state a few days apart: the fiscal year's end as the
+//! month's last day in one report and as the Sunday near it in the next. The day that the latest
+//! report states is the period's.
 
 use crate::datasets::sec::financials::calendar::{Band, band};
 use crate::datasets::sec::financials::observation::CandidateFact;
@@ -23,14 +24,24 @@ struct StatedEnd {
 }
 
 impl Ends {
-    /// Reads the ends from durations that are as long as a period of their reports' series; balances follow them.
+    /// Reads the ends from durations that are as long as a period of their reports' series;
+    /// balances follow them.
     pub fn new(rules: &Rules, reports: &[Report], by_measure: &[Vec<CandidateFact>]) -> Self {
         let (mut annual, mut quarterly) = (Vec::new(), Vec::new());
-        let durations = rules.measures.iter().zip(by_measure).filter(|(measure, _)| measure.kind == Kind::Duration);
+        let durations = rules
+            .measures
+            .iter()
+            .zip(by_measure)
+            .filter(|(measure, _)| measure.kind == Kind::Duration);
         for candidate in durations.flat_map(|(_, candidates)| candidates) {
-            let stated = match (reports[candidate.report as usize].family, band(&rules.bands, candidate.end.since(candidate.start) + 1)) {
+            let stated = match (
+                reports[candidate.report as usize].family,
+                band(&rules.bands, candidate.end.since(candidate.start) + 1),
+            ) {
                 (Family::Annual, Some(Band::Year)) => &mut annual,
-                (Family::Quarterly, Some(Band::Quarter | Band::Half | Band::NineMonths)) => &mut quarterly,
+                (Family::Quarterly, Some(Band::Quarter | Band::Half | Band::NineMonths)) => {
+                    &mut quarterly
+                }
                 _ => continue,
             };
             let seen = (candidate.end, candidate.report);
@@ -38,25 +49,42 @@ impl Ends {
                 stated.push(seen);
             }
         }
-        Self { annual: unified(annual, rules.days.same_period), quarterly: unified(quarterly, rules.days.same_period) }
+        Self {
+            annual: unified(annual, rules.days.same_period),
+            quarterly: unified(quarterly, rules.days.same_period),
+        }
     }
 
     /// Whether every period has one end.
     pub fn are_unique(&self) -> bool {
-        self.annual.iter().chain(&self.quarterly).all(|stated| stated.day == stated.end)
+        self.annual
+            .iter()
+            .chain(&self.quarterly)
+            .all(|stated| stated.day == stated.end)
     }
 
-    /// The end of the period for which a report of the family states a day; the day itself where nothing else is stated.
+    /// The end of the period for which a report of the family states a day; the day itself where
+    /// nothing else is stated.
     pub fn of(&self, family: Family, day: Day) -> Day {
-        let find = |stated: &[StatedEnd]| stated.binary_search_by_key(&day, |stated| stated.day).ok().map(|found| stated[found].end);
-        let (own, other) = if family == Family::Annual { (&self.annual, &self.quarterly) } else { (&self.quarterly, &self.annual) };
+        let find = |stated: &[StatedEnd]| {
+            stated
+                .binary_search_by_key(&day, |stated| stated.day)
+                .ok()
+                .map(|found| stated[found].end)
+        };
+        let (own, other) = if family == Family::Annual {
+            (&self.annual, &self.quarterly)
+        } else {
+            (&self.quarterly, &self.annual)
+        };
         find(own).or_else(|| find(other)).unwrap_or(day)
     }
 
     /// Gives a candidate the end of its period. Whether that is another day than the report states.
     pub fn unify(&self, family: Family, candidate: &mut CandidateFact) -> bool {
         let end = self.of(family, candidate.end);
-        let is_other = end != candidate.end && (candidate.start == NO_START || candidate.start <= end);
+        let is_other =
+            end != candidate.end && (candidate.start == NO_START || candidate.start <= end);
         if is_other {
             (candidate.end, candidate.is_variant) = (end, true);
         }
@@ -64,11 +92,14 @@ impl Ends {
     }
 }
 
-/// Takes the days near one that a later report states as that one. `stated` are days and the reports that state them.
+/// Takes the days near one that a later report states as that one. `stated` are days and the
+/// reports that state them.
 fn unified(mut stated: Vec<(Day, u32)>, same_period: i32) -> Vec<StatedEnd> {
     stated.sort_unstable();
     stated.dedup();
-    let last_of_day = stated.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() - 1]);
+    let last_of_day = stated
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|same| same[same.len() - 1]);
     let mut left: Vec<(u32, Day)> = last_of_day.map(|(day, report)| (report, day)).collect();
     left.sort_unstable();
     let mut ends = Vec::with_capacity(left.len());
@@ -93,12 +124,42 @@ mod tests {
     #[test]
     fn the_end_of_the_latest_report_is_that_of_all_within_a_week() {
         let day = |text: &str| Day::from_iso(text.as_bytes()).unwrap();
-        let stated = |days: &[(&str, u32)]| unified(days.iter().map(|(text, report)| (day(text), *report)).collect(), 7);
-        let same = |text: &str, end: &str| StatedEnd { day: day(text), end: day(end) };
-        assert_eq!(stated(&[("2015-10-31", 4), ("2015-11-01", 9), ("2015-10-31", 5)]), [same("2015-10-31", "2015-11-01"), same("2015-11-01", "2015-11-01")]);
-        assert_eq!(stated(&[("2015-10-31", 9), ("2015-11-08", 4)]), [same("2015-10-31", "2015-10-31"), same("2015-11-08", "2015-11-08")]);
+        let stated = |days: &[(&str, u32)]| {
+            unified(
+                days.iter()
+                    .map(|(text, report)| (day(text), *report))
+                    .collect(),
+                7,
+            )
+        };
+        let same = |text: &str, end: &str| StatedEnd {
+            day: day(text),
+            end: day(end),
+        };
+        assert_eq!(
+            stated(&[("2015-10-31", 4), ("2015-11-01", 9), ("2015-10-31", 5)]),
+            [
+                same("2015-10-31", "2015-11-01"),
+                same("2015-11-01", "2015-11-01")
+            ]
+        );
+        assert_eq!(
+            stated(&[("2015-10-31", 9), ("2015-11-08", 4)]),
+            [
+                same("2015-10-31", "2015-10-31"),
+                same("2015-11-08", "2015-11-08")
+            ]
+        );
         // No two ends that are left lie within a week of each other.
-        let chain = stated(&[("2015-10-25", 1), ("2015-10-31", 3), ("2015-11-06", 2), ("2015-11-09", 1)]);
-        assert_eq!(chain.iter().map(|stated| stated.end).collect::<Vec<_>>(), ["2015-10-31", "2015-10-31", "2015-10-31", "2015-11-09"].map(day));
+        let chain = stated(&[
+            ("2015-10-25", 1),
+            ("2015-10-31", 3),
+            ("2015-11-06", 2),
+            ("2015-11-09", 1),
+        ]);
+        assert_eq!(
+            chain.iter().map(|stated| stated.end).collect::<Vec<_>>(),
+            ["2015-10-31", "2015-10-31", "2015-10-31", "2015-11-09"].map(day)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Reasons for absent figures: the outcome of a member of the archive, metrics that its registrant never reported in a series, and periods of
-//! reports that the archive lacks.
+//! Reasons for absent figures: the outcome of a member of the archive, metrics that its registrant
+//! never reported in a series, and periods of reports that the archive lacks.
 
 use std::collections::BTreeMap;
 
@@ -68,23 +68,43 @@ fn has_taxonomy(company: &CompanyFacts, taxonomy: &str) -> bool {
 /// Whether a registrant reports as a foreign private issuer: under IFRS, or on Form 20-F or 40-F.
 fn is_foreign(company: &CompanyFacts, filings: &[Filing]) -> bool {
     let is_ifrs = !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full");
-    let files_periodic = filings.iter().any(|filing| family_of(filing.form).is_some());
+    let files_periodic = filings
+        .iter()
+        .any(|filing| family_of(filing.form).is_some());
     is_ifrs || !files_periodic && is_on_foreign_forms(company, filings)
 }
 
 fn is_on_foreign_forms(company: &CompanyFacts, filings: &[Filing]) -> bool {
-    company.facts.iter().any(|fact| fact.form.is_foreign()) || filings.iter().any(|filing| filing.form.is_foreign())
+    company.facts.iter().any(|fact| fact.form.is_foreign())
+        || filings.iter().any(|filing| filing.form.is_foreign())
 }
 
 /// Whether a member was published, or why it was not.
-pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], filings: &[Filing], periods: &[Period]) -> Outcome {
+pub fn outcome(
+    rules: &Rules,
+    company: &CompanyFacts,
+    reports: &[Report],
+    filings: &[Filing],
+    periods: &[Period],
+) -> Outcome {
     let has_us_gaap = has_taxonomy(company, "us-gaap");
     match () {
-        () if periods.iter().any(|period| rules.measures[period.measure].is_metric) => Outcome::Published,
+        () if periods
+            .iter()
+            .any(|period| rules.measures[period.measure].is_metric) =>
+        {
+            Outcome::Published
+        }
         () if reports.is_empty() && is_foreign(company, filings) => Outcome::ForeignFiler,
         () if !has_us_gaap => Outcome::NoUsGaapFacts,
         () if company.facts.is_empty() => Outcome::NoWantedConcept,
-        () if reports.is_empty() && filings.iter().all(|filing| family_of(filing.form).is_none()) => Outcome::NoPeriodicReport,
+        () if reports.is_empty()
+            && filings
+                .iter()
+                .all(|filing| family_of(filing.form).is_none()) =>
+        {
+            Outcome::NoPeriodicReport
+        }
         () => Outcome::NoWantedConcept,
     }
 }
@@ -102,21 +122,41 @@ pub struct Registrant<'a> {
 }
 
 impl Registrant<'_> {
-    /// Returns the metrics that were never reported in the annual or the quarterly series, and the periods whose report the archive lacks.
+    /// Returns the metrics that were never reported in the annual or the quarterly series, and the
+    /// periods whose report the archive lacks.
     pub fn missing(&self) -> Vec<Missing> {
         let lacking = self.filings_not_in_archive();
         let mut missing = Vec::new();
         for measure in self.rules.metrics() {
-            for (series, family) in [(Series::Annual, Family::Annual), (Series::Quarterly, Family::Quarterly)] {
-                let of_series = || self.periods.iter().filter(|period| period.measure == measure && period.series == series);
+            for (series, family) in [
+                (Series::Annual, Family::Annual),
+                (Series::Quarterly, Family::Quarterly),
+            ] {
+                let of_series = || {
+                    self.periods
+                        .iter()
+                        .filter(|period| period.measure == measure && period.series == series)
+                };
                 if of_series().next().is_none() {
                     let (reason, others) = self.reason(measure, family);
-                    missing.push(Missing { measure, series, filing: None, reason, others });
+                    missing.push(Missing {
+                        measure,
+                        series,
+                        filing: None,
+                        reason,
+                        others,
+                    });
                     continue;
                 }
-                let is_known =
-                    |filing: &MissingFiling| of_series().any(|period| (period.fiscal_year, period.fiscal_period) == (filing.fiscal_year, filing.fiscal_period));
-                let of_filings = lacking.iter().filter(|(of, filing)| *of == series && !is_known(filing));
+                let is_known = |filing: &MissingFiling| {
+                    of_series().any(|period| {
+                        (period.fiscal_year, period.fiscal_period)
+                            == (filing.fiscal_year, filing.fiscal_period)
+                    })
+                };
+                let of_filings = lacking
+                    .iter()
+                    .filter(|(of, filing)| *of == series && !is_known(filing));
                 missing.extend(of_filings.map(|(_, filing)| Missing {
                     measure,
                     series,
@@ -129,37 +169,68 @@ impl Registrant<'_> {
         missing
     }
 
-    /// Returns why a metric has no figure in any report of a family, and the other concepts of its line.
+    /// Returns why a metric has no figure in any report of a family, and the other concepts of its
+    /// line.
     ///
-    /// A missing share count is `multi_class` when periodic reports tag their cover page and none of them ever gave a count without
-    /// dimensions: the count is a required element of the cover page, so that it must be there by class of stock, which the archive leaves
-    /// out. When no tagged cover page was seen it is `not_tagged`: it may have been tagged by class or not at all.
+    /// A missing share count is `multi_class` when periodic reports tag their cover page and none
+    /// of them ever gave a count without dimensions: the count is a required element of the cover
+    /// page, so that it must be there by class of stock, which the archive leaves out. When no
+    /// tagged cover page was seen it is `not_tagged`: it may have been tagged by class or not at
+    /// all.
     ///
-    /// A report that tags none of the wanted concepts is known from the registrant's submissions alone.
+    /// A report that tags none of the wanted concepts is known from the registrant's submissions
+    /// alone.
     fn reason(&self, measure: usize, family: Family) -> (&'static str, Vec<(u16, Amount)>) {
         let reports = &self.reports.list;
         let rule = &self.rules.measures[measure];
-        let has_report = reports.iter().any(|report| report.family == family) || self.filings.iter().any(|filing| family_of(filing.form) == Some(family));
+        let has_report = reports.iter().any(|report| report.family == family)
+            || self
+                .filings
+                .iter()
+                .any(|filing| family_of(filing.form) == Some(family));
         let of_measure = &self.candidates.by_measure[measure];
         let is_of_family = |report: u32| reports[report as usize].family == family;
-        let has_finding = |code: &str| self.findings.iter().any(|finding| finding.code == code && finding.measure == measure && is_of_family(finding.report));
-        let has_count = of_measure.iter().any(|candidate| candidate.rank < rule.first_last_resort);
+        let has_finding = |code: &str| {
+            self.findings.iter().any(|finding| {
+                finding.code == code && finding.measure == measure && is_of_family(finding.report)
+            })
+        };
+        let has_count = of_measure
+            .iter()
+            .any(|candidate| candidate.rank < rule.first_last_resort);
         let others = self.others(measure, family);
         let reason = match () {
             () if reports.is_empty() && is_foreign(self.company, self.filings) => "not_a_10k_filer",
             () if !has_report => "no_periodic_report",
             () if has_finding(STATED_IN_PARTS) => STATED_IN_PARTS,
-            () if rule.kind == Kind::Cover && self.candidates.has_cover && !has_count => "multi_class",
+            () if rule.kind == Kind::Cover && self.candidates.has_cover && !has_count => {
+                "multi_class"
+            }
             () if has_finding(CONTRADICTED) => CONTRADICTED,
-            () if of_measure.iter().any(|candidate| is_of_family(candidate.report)) => "unclassified_period",
-            () if self.candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => "other_unit",
+            () if of_measure
+                .iter()
+                .any(|candidate| is_of_family(candidate.report)) =>
+            {
+                "unclassified_period"
+            }
+            () if self.candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => {
+                "other_unit"
+            }
             () if !others.is_empty() => "other_concept",
             () => "not_tagged",
         };
-        (reason, if reason == "other_concept" { others } else { Vec::new() })
+        (
+            reason,
+            if reason == "other_concept" {
+                others
+            } else {
+                Vec::new()
+            },
+        )
     }
 
-    /// The other concepts of a measure's line that reports of a family tag, each with the value of the newest period.
+    /// The other concepts of a measure's line that reports of a family tag, each with the value of
+    /// the newest period.
     fn others(&self, measure: usize, family: Family) -> Vec<(u16, Amount)> {
         let rule = &self.rules.measures[measure];
         let mut newest: BTreeMap<u16, &Fact> = BTreeMap::new();
@@ -176,22 +247,58 @@ impl Registrant<'_> {
                 }
             }
         }
-        newest.into_iter().map(|(concept, fact)| (concept, fact.value)).collect()
+        newest
+            .into_iter()
+            .map(|(concept, fact)| (concept, fact.value))
+            .collect()
     }
 
-    /// Returns the annual and quarterly reports that were filed after the newest report in the archive, by the end of their period. Older reports
-    /// without facts are from before XBRL, or state nothing that is taken.
+    /// Returns the annual and quarterly reports that were filed after the newest report in the
+    /// archive, by the end of their period. Older reports without facts are from before XBRL, or
+    /// state nothing that is taken.
     fn filings_not_in_archive(&self) -> Vec<(Series, MissingFiling)> {
-        let Some(newest) = self.reports.list.last().map(|report| report.filed) else { return Vec::new() };
-        let lacking = self.filings.iter().filter(|filing| !filing.form.is_amendment() && filing.filed > newest);
+        let Some(newest) = self.reports.list.last().map(|report| report.filed) else {
+            return Vec::new();
+        };
+        let lacking = self
+            .filings
+            .iter()
+            .filter(|filing| !filing.form.is_amendment() && filing.filed > newest);
         let placed = lacking.filter_map(|filing| {
-            let Filing { accession, form, filed, report_date, .. } = *filing;
+            let Filing {
+                accession,
+                form,
+                filed,
+                report_date,
+                ..
+            } = *filing;
             let (family, end) = (family_of(form)?, report_date?);
-            let report = Report { accession, form, family, filed, primary_end: Some(end), fiscal_year: None, fiscal_period: None };
+            let report = Report {
+                accession,
+                form,
+                family,
+                filed,
+                primary_end: Some(end),
+                fiscal_year: None,
+                fiscal_period: None,
+            };
             match self.calendar.place_report(self.rules, &report) {
-                Placement::Placed { series, fiscal_year, fiscal_period, .. } => {
-                    Some((series, MissingFiling { fiscal_year, fiscal_period, end, accession, form: form.name(), filed }))
-                }
+                Placement::Placed {
+                    series,
+                    fiscal_year,
+                    fiscal_period,
+                    ..
+                } => Some((
+                    series,
+                    MissingFiling {
+                        fiscal_year,
+                        fiscal_period,
+                        end,
+                        accession,
+                        form: form.name(),
+                        filed,
+                    },
+                )),
                 Placement::Passed | Placement::Unplaced(_) => None,
             }
         });

@@ -1,6 +1,7 @@
-//! Turns the facts of one registrant into observations of eight metrics and of statement lines: what each periodic report said of each
-//! period. Source: SEC, "EDGAR Application Programming Interfaces", companyfacts. Periods come from the dates of the facts only; figures
-//! are as filed: nothing is converted, adjusted or added up.
+//! Turns the facts of one registrant into observations of eight metrics and of statement lines:
+//! what each periodic report said of each period. Source: SEC, "EDGAR Application Programming
+//! Interfaces", companyfacts. Periods come from the dates of the facts only; figures are as filed:
+//! nothing is converted, adjusted or added up.
 
 mod build;
 mod calendar;
@@ -30,7 +31,12 @@ use pubdata_core::pipeline::Declaration;
 use build::prepare;
 use settings::Rules;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 5,
+    build: Build::Sharded(prepare),
+    check,
+    vocabulary: None,
+};
 
 /// Reads and checks the declaration's settings.
 ///

@@ -1,4 +1,5 @@
-//! What reports say of a period: facts that may be its figure, the observations taken from them, and what cannot be published.
+//! What reports say of a period: facts that may be its figure, the observations taken from them,
+//! and what cannot be published.
 
 use std::ops::Range;
 
@@ -6,7 +7,8 @@ use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::warnings::Warnings;
 use crate::normalise::Day;
 
-/// A fact seen as a candidate for a measure: in its unit, from a periodic report. Sorted by period, then by when it became known.
+/// A fact seen as a candidate for a measure: in its unit, from a periodic report. Sorted by period,
+/// then by when it became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CandidateFact {
     pub end: Day,
@@ -42,7 +44,8 @@ pub struct Observation {
     /// Date of a cover page count.
     pub as_of: Option<Day>,
     pub change: Change,
-    /// Whether it takes the place of the observations before it. A rounded repetition does not, and no figure of a wider scope.
+    /// Whether it takes the place of the observations before it. A rounded repetition does not, and
+    /// no figure of a wider scope.
     pub supersedes: bool,
     /// Whether it differs from the first observation of the same scope by more than rounding.
     pub is_restated: bool,
@@ -85,7 +88,8 @@ pub enum Change {
     ConceptChanged,
     /// A count as of another cover date: not comparable.
     OtherDate,
-    /// Stated under a concept of another scope than before: with noncontrolling interest, or without.
+    /// Stated under a concept of another scope than before: with noncontrolling interest, or
+    /// without.
     OtherScope,
     /// A zero where a figure was stated before.
     Zero,

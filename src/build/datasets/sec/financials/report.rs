@@ -1,5 +1,5 @@
-//! The periodic reports that facts come from, in the order they became known: where the own period of each ends, and how finely it states
-//! figures. A fact of any other form belongs to no report.
+//! The periodic reports that facts come from, in the order they became known: where the own period
+//! of each ends, and how finely it states figures. A fact of any other form belongs to no report.
 
 use polars::prelude::{InitHashMaps, PlHashMap};
 
@@ -19,7 +19,8 @@ pub enum Family {
     Quarterly,
 }
 
-/// The family of a form; none for forms that repeat figures without being a periodic report (8-K recasts, proxies, prospectuses).
+/// The family of a form; none for forms that repeat figures without being a periodic report (8-K
+/// recasts, proxies, prospectuses).
 pub fn family_of(form: Form) -> Option<Family> {
     match form {
         form if form.is_annual() => Some(Family::Annual),
@@ -42,7 +43,8 @@ pub struct Report {
     pub fiscal_period: Option<FilingPeriod>,
 }
 
-/// The periodic reports of a registrant that have wanted facts, in the order they became known, and the report of each fact.
+/// The periodic reports of a registrant that have wanted facts, in the order they became known, and
+/// the report of each fact.
 pub struct Reports {
     pub list: Vec<Report>,
     /// Position in `list` by fact; [`NO_REPORT`] for facts of other forms.
@@ -50,7 +52,8 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Joins facts with filings by accession number. A report without a filing is used all the same: its period end is read from the facts.
+    /// Joins facts with filings by accession number. A report without a filing is used all the
+    /// same: its period end is read from the facts.
     pub fn new(facts: &[Fact], filings: &[Filing]) -> Self {
         let mut numbers: PlHashMap<AccessionNumber, u32> = PlHashMap::with_capacity(256);
         let mut list: Vec<Report> = Vec::new();
@@ -62,7 +65,15 @@ impl Reports {
             };
             let number = *numbers.entry(fact.accession).or_insert_with(|| {
                 let (form, filed) = (fact.form, fact.filed);
-                let report = Report { accession: fact.accession, form, family, filed, primary_end: None, fiscal_year: fact.fy, fiscal_period: fact.fp };
+                let report = Report {
+                    accession: fact.accession,
+                    form,
+                    family,
+                    filed,
+                    primary_end: None,
+                    fiscal_year: fact.fy,
+                    fiscal_period: fact.fp,
+                };
                 list.push(report);
                 index(list.len() - 1)
             });
@@ -77,25 +88,44 @@ impl Reports {
         }
         place_primary_ends(&mut list, facts, &of_fact);
         let mut order: Vec<u32> = (0..index(list.len())).collect();
-        let key = |number: &u32| (list[*number as usize].filed, accepted[*number as usize], list[*number as usize].accession);
+        let key = |number: &u32| {
+            (
+                list[*number as usize].filed,
+                accepted[*number as usize],
+                list[*number as usize].accession,
+            )
+        };
         order.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
         let mut rank = vec![0; list.len()];
-        order.iter().zip(0_u32..).for_each(|(number, place)| rank[*number as usize] = place);
+        order
+            .iter()
+            .zip(0_u32..)
+            .for_each(|(number, place)| rank[*number as usize] = place);
         for number in of_fact.iter_mut().filter(|number| **number != NO_REPORT) {
             *number = rank[*number as usize];
         }
-        Self { list: order.iter().map(|number| list[*number as usize]).collect(), of_fact }
+        Self {
+            list: order.iter().map(|number| list[*number as usize]).collect(),
+            of_fact,
+        }
     }
 }
 
-/// Days by which a report date may differ from the contexts of the filing: some filers state the month's end for a 52-week year.
+/// Days by which a report date may differ from the contexts of the filing: some filers state the
+/// month's end for a 52-week year.
 const REPORT_DATE_SLACK: i32 = 10;
 
-/// Settles the end of each report's own period: the report date when durations end there; otherwise the nearest end that at least 5 % of
-/// the report's durations share; without report date the latest of those that is not after the filing date.
+/// Settles the end of each report's own period: the report date when durations end there; otherwise
+/// the nearest end that at least 5 % of the report's durations share; without report date the
+/// latest of those that is not after the filing date.
 fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     let mut is_settled = vec![false; list.len()];
-    let durations = || facts.iter().zip(of_fact).filter(|(fact, number)| **number != NO_REPORT && fact.start.is_some());
+    let durations = || {
+        facts
+            .iter()
+            .zip(of_fact)
+            .filter(|(fact, number)| **number != NO_REPORT && fact.start.is_some())
+    };
     for (fact, number) in durations() {
         is_settled[*number as usize] |= list[*number as usize].primary_end == Some(fact.end);
     }
@@ -107,9 +137,15 @@ fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     ends.sort_unstable();
     for of_report in ends.chunk_by(|a, b| a.0 == b.0) {
         let report = &mut list[of_report[0].0 as usize];
-        let weighty = of_report.chunk_by(|a, b| a == b).filter(|same| same.len() * 20 >= of_report.len() && same[0].1 <= report.filed).map(|same| same[0].1);
+        let weighty = of_report
+            .chunk_by(|a, b| a == b)
+            .filter(|same| same.len() * 20 >= of_report.len() && same[0].1 <= report.filed)
+            .map(|same| same[0].1);
         report.primary_end = match report.primary_end {
-            Some(date) => weighty.filter(|end| end.since(date).abs() <= REPORT_DATE_SLACK).min_by_key(|end| end.since(date).abs()).or(Some(date)),
+            Some(date) => weighty
+                .filter(|end| end.since(date).abs() <= REPORT_DATE_SLACK)
+                .min_by_key(|end| end.since(date).abs())
+                .or(Some(date)),
             None => weighty.max(),
         };
     }
@@ -145,12 +181,24 @@ impl Scales {
                 counts[kind][*number as usize][trailing_zeros(fact.value, MAX_ZEROS)] += 1;
             }
         }
-        let scales = |counts: &[[u32; MAX_ZEROS + 1]]| counts.iter().map(|of_report| Fineness::new(of_report, rules)).collect();
-        Self { dollars: scales(&counts[0]), shares: scales(&counts[1]) }
+        let scales = |counts: &[[u32; MAX_ZEROS + 1]]| {
+            counts
+                .iter()
+                .map(|of_report| Fineness::new(of_report, rules))
+                .collect()
+        };
+        Self {
+            dollars: scales(&counts[0]),
+            shares: scales(&counts[1]),
+        }
     }
 
     fn fineness(&self, unit: Unit, report: u32) -> Fineness {
-        let of_unit = if unit == Unit::Shares { &self.shares } else { &self.dollars };
+        let of_unit = if unit == Unit::Shares {
+            &self.shares
+        } else {
+            &self.dollars
+        };
         of_unit[report as usize]
     }
 
@@ -164,7 +212,8 @@ impl Scales {
         self.of(unit, one).max(self.of(unit, other))
     }
 
-    /// Whether half of a report's figures or more are as coarse as a rounded one: it states everything so.
+    /// Whether half of a report's figures or more are as coarse as a rounded one: it states
+    /// everything so.
     pub fn is_mostly_coarse(&self, unit: Unit, report: u32) -> bool {
         self.fineness(unit, report).is_mostly_coarse
     }
@@ -177,7 +226,9 @@ pub const MAX_ZEROS: usize = 15;
 
 /// Decimal zeros at the end of a whole number, at most so many; [`MAX_ZEROS`] at most.
 pub fn trailing_zeros(value: Amount, most: usize) -> usize {
-    let Some(mut whole) = whole_number(value) else { return 0 };
+    let Some(mut whole) = whole_number(value) else {
+        return 0;
+    };
     let mut zeros = 0;
     while zeros < most.min(MAX_ZEROS) && whole % 10 == 0 {
         whole /= 10;
@@ -188,7 +239,8 @@ pub fn trailing_zeros(value: Amount, most: usize) -> usize {
 
 /// The magnitude of an amount without fraction, as far as 64 bits hold it.
 ///
-/// Every fact is asked: ten billion is 2^10 times 5^10, and after the shift nearly all figures fit a machine word.
+/// Every fact is asked: ten billion is 2^10 times 5^10, and after the shift nearly all figures fit
+/// a machine word.
 fn whole_number(value: Amount) -> Option<u64> {
     const FIVES: u64 = 5_u64.pow(10);
     let magnitude = value.0.unsigned_abs();
@@ -197,7 +249,9 @@ fn whole_number(value: Amount) -> Option<u64> {
     }
     match u64::try_from(magnitude >> 10) {
         Ok(shifted) => shifted.is_multiple_of(FIVES).then_some(shifted / FIVES),
-        Err(_) if value.0 % ONE == 0 => u64::try_from(value.0.unsigned_abs() / ONE.unsigned_abs()).ok(),
+        Err(_) if value.0 % ONE == 0 => {
+            u64::try_from(value.0.unsigned_abs() / ONE.unsigned_abs()).ok()
+        }
         Err(_) => None,
     }
 }
@@ -207,11 +261,17 @@ impl Fineness {
     fn new(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Self {
         let total: u32 = zeros.iter().sum();
         let having = |least: usize| zeros[least..].iter().sum::<u32>();
-        let power = (0..=rules.max_scale.min(MAX_ZEROS)).rfind(|power| total > 0 && having(*power) * 100 >= total * rules.scale_percent).unwrap_or(0);
+        let power = (0..=rules.max_scale.min(MAX_ZEROS))
+            .rfind(|power| total > 0 && having(*power) * 100 >= total * rules.scale_percent)
+            .unwrap_or(0);
         let scale = power_of_ten(power);
-        let is_coarse = |power: &usize| power_of_ten(*power).0 >= scale.0 * rules.coarse_figure_factor;
+        let is_coarse =
+            |power: &usize| power_of_ten(*power).0 >= scale.0 * rules.coarse_figure_factor;
         let coarse = (0..=MAX_ZEROS).find(is_coarse).map_or(0, having);
-        Self { scale, is_mostly_coarse: coarse * 2 >= total }
+        Self {
+            scale,
+            is_mostly_coarse: coarse * 2 >= total,
+        }
     }
 }
 
@@ -234,10 +294,20 @@ mod tests {
 
     #[test]
     fn zeros_at_the_end_are_counted_exactly() {
-        for (value, zeros) in
-            [(274_515_000_000_i128, 6), (4_827_703_000, 3), (-1_000, 3), (4_493, 0), (7, 0), (2_000_000_000_000_000, 15), (3_875_393_000_000, 6)]
-        {
-            assert_eq!(trailing_zeros(Amount(value * ONE), MAX_ZEROS), zeros, "{value}");
+        for (value, zeros) in [
+            (274_515_000_000_i128, 6),
+            (4_827_703_000, 3),
+            (-1_000, 3),
+            (4_493, 0),
+            (7, 0),
+            (2_000_000_000_000_000, 15),
+            (3_875_393_000_000, 6),
+        ] {
+            assert_eq!(
+                trailing_zeros(Amount(value * ONE), MAX_ZEROS),
+                zeros,
+                "{value}"
+            );
         }
         assert_eq!(trailing_zeros(Amount(274_515_000_000 * ONE), 3), 3);
         assert_eq!(trailing_zeros(Amount(151_500_000_000), MAX_ZEROS), 0);

@@ -1,5 +1,5 @@
-//! Facts that say something about a measure's figure without being one: what a report states of noncontrolling interest, of discontinued
-//! operations or of other revenue.
+//! Facts that say something about a measure's figure without being one: what a report states of
+//! noncontrolling interest, of discontinued operations or of other revenue.
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};
 use crate::datasets::sec::financials::report::{NO_REPORT, Reports};
@@ -18,9 +18,18 @@ type Stated = (u32, u16, Day, Option<Day>, Amount);
 
 impl ReportFacts {
     pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
-        let is_wanted = |fact: &Fact, report: u32| rules.is_beside[usize::from(fact.concept)] && report != NO_REPORT && fact.unit == Unit::Usd;
-        let wanted = facts.iter().zip(&reports.of_fact).filter(|(fact, report)| is_wanted(fact, **report));
-        let mut stated: Vec<Stated> = wanted.map(|(fact, report)| (*report, fact.concept, fact.end, fact.start, fact.value)).collect();
+        let is_wanted = |fact: &Fact, report: u32| {
+            rules.is_beside[usize::from(fact.concept)]
+                && report != NO_REPORT
+                && fact.unit == Unit::Usd
+        };
+        let wanted = facts
+            .iter()
+            .zip(&reports.of_fact)
+            .filter(|(fact, report)| is_wanted(fact, **report));
+        let mut stated: Vec<Stated> = wanted
+            .map(|(fact, report)| (*report, fact.concept, fact.end, fact.start, fact.value))
+            .collect();
         stated.sort_unstable();
         Self { stated }
     }
@@ -28,12 +37,25 @@ impl ReportFacts {
     /// What a report states under a concept for a period, as it writes the days.
     pub fn value(&self, report: u32, concept: u16, start: Option<Day>, end: Day) -> Option<Amount> {
         let key = (report, concept, end, start);
-        let found = self.stated.partition_point(|stated| (stated.0, stated.1, stated.2, stated.3) < key);
-        self.stated.get(found).filter(|stated| (stated.0, stated.1, stated.2, stated.3) == key).map(|stated| stated.4)
+        let found = self
+            .stated
+            .partition_point(|stated| (stated.0, stated.1, stated.2, stated.3) < key);
+        self.stated
+            .get(found)
+            .filter(|stated| (stated.0, stated.1, stated.2, stated.3) == key)
+            .map(|stated| stated.4)
     }
 
     /// What a report states first of several concepts for a period.
-    pub fn first_value(&self, report: u32, concepts: &[u16], start: Option<Day>, end: Day) -> Option<Amount> {
-        concepts.iter().find_map(|concept| self.value(report, *concept, start, end))
+    pub fn first_value(
+        &self,
+        report: u32,
+        concepts: &[u16],
+        start: Option<Day>,
+        end: Day,
+    ) -> Option<Amount> {
+        concepts
+            .iter()
+            .find_map(|concept| self.value(report, *concept, start, end))
     }
 }

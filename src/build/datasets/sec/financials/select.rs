@@ -1,5 +1,5 @@
-//! Selects the figures of one registrant: for every measure and period what each report said, in the order it became known, and what has no
-//! place in a series. Figures are as filed.
+//! Selects the figures of one registrant: for every measure and period what each report said, in
+//! the order it became known, and what has no place in a series. Figures are as filed.
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;
@@ -27,14 +27,16 @@ pub struct Selected {
     pub observations: Vec<Observation>,
     /// Candidates that were not taken and differ from the one that was.
     pub conflicts: Vec<(u16, Amount)>,
-    /// Metrics that were never reported in a series, and periods whose report the archive lacks; by measure, series and end.
+    /// Metrics that were never reported in a series, and periods whose report the archive lacks; by
+    /// measure, series and end.
     pub missing: Vec<Missing>,
     pub findings: Vec<Finding>,
     pub outcome: Outcome,
 }
 
-/// Selects what a registrant reported: for every measure and period the concept each periodic report gives it under, the history of the
-/// figure, and what is wrong with it. Figures keep their own periods, whatever report they come from.
+/// Selects what a registrant reported: for every measure and period the concept each periodic
+/// report gives it under, the history of the figure, and what is wrong with it. Figures keep their
+/// own periods, whatever report they come from.
 pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
     let facts = company.facts.as_slice();
     let mut reports = Reports::new(facts, filings);
@@ -45,7 +47,8 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
     let comparer = Comparer::new(rules, facts, &reports, &candidates.by_measure);
     let report_facts = ReportFacts::new(facts, &reports, rules);
     let output = SelectionOutput::default();
-    let (list, candidates_of, has_cover) = (&reports.list, &candidates.by_measure, candidates.has_cover);
+    let (list, candidates_of, has_cover) =
+        (&reports.list, &candidates.by_measure, candidates.has_cover);
     let mut selection = Selection {
         facts,
         reports: list,
@@ -64,13 +67,42 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
             Kind::Cover => cover::select(&mut selection, number, of_measure),
             Kind::Duration | Kind::Instant => selection.measure(number, of_measure),
         }
-        selection.output.periods[first..].sort_by_key(|period| (period.series, period.end, period.start));
+        selection.output.periods[first..]
+            .sort_by_key(|period| (period.series, period.end, period.start));
     }
-    let SelectionOutput { periods, mut observations, conflicts, findings } = selection.output;
-    checks::run(rules, &reports.list, &report_facts, &periods, &mut observations);
-    let registrant =
-        Registrant { rules, company, reports: &reports, filings, candidates: &candidates, calendar: &calendar, periods: &periods, findings: &findings };
+    let SelectionOutput {
+        periods,
+        mut observations,
+        conflicts,
+        findings,
+    } = selection.output;
+    checks::run(
+        rules,
+        &reports.list,
+        &report_facts,
+        &periods,
+        &mut observations,
+    );
+    let registrant = Registrant {
+        rules,
+        company,
+        reports: &reports,
+        filings,
+        candidates: &candidates,
+        calendar: &calendar,
+        periods: &periods,
+        findings: &findings,
+    };
     let missing = registrant.missing();
     let outcome = missing::outcome(rules, company, &reports.list, filings, &periods);
-    Selected { cik, reports: reports.list, periods, observations, conflicts, missing, findings, outcome }
+    Selected {
+        cik,
+        reports: reports.list,
+        periods,
+        observations,
+        conflicts,
+        missing,
+        findings,
+        outcome,
+    }
 }

@@ -1,5 +1,5 @@
-//! The settings of `sec.financials` as declared, and the rules made from them once they are checked: measures, statement lines and
-//! thresholds, with positions in place of names.
+//! The settings of `sec.financials` as declared, and the rules made from them once they are
+//! checked: measures, statement lines and thresholds, with positions in place of names.
 
 use serde::Deserialize;
 
@@ -239,7 +239,8 @@ pub struct Measure {
     /// Ranks of two concepts neither of which is the figure where a report states both.
     pub parts: Option<[u16; 2]>,
     pub part: Option<Part>,
-    /// The concepts differ in scope: a figure of one never replaces a figure of one before it in the list.
+    /// The concepts differ in scope: a figure of one never replaces a figure of one before it in
+    /// the list.
     pub is_scoped: bool,
     /// A zero never replaces another figure.
     pub is_never_zero: bool,
@@ -248,7 +249,8 @@ pub struct Measure {
     pub other_concepts: Vec<u16>,
 }
 
-/// Concepts that name a part of the figure in the reports of companies that also tag a larger total.
+/// Concepts that name a part of the figure in the reports of companies that also tag a larger
+/// total.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// Ranks of the concepts.
@@ -258,7 +260,8 @@ pub struct Part {
     pub larger_percent: i128,
 }
 
-/// A warning for figures of some concepts, where the same report tags another concept for the same period.
+/// A warning for figures of some concepts, where the same report tags another concept for the same
+/// period.
 #[derive(Debug, Clone)]
 pub struct ConceptWarning {
     pub warning: Warning,
@@ -305,7 +308,8 @@ pub struct Checks {
     pub quarter_sum_percent: i128,
     pub neighbour_factor: i128,
     pub share_jump_factor: i128,
-    /// Powers of ten that share counts are misstated by, and the factor that a misstated count may differ by from its witnesses.
+    /// Powers of ten that share counts are misstated by, and the factor that a misstated count may
+    /// differ by from its witnesses.
     pub share_scales: Vec<i128>,
     pub share_scale_factor: i128,
     /// How much a witness differs from the count of one class of stock, in percent of the smaller.
@@ -338,20 +342,48 @@ impl Rules {
         let mut texts: Vec<&MeasureText> = settings.measures.iter().collect();
         texts.sort_by(|a, b| a.key.cmp(&b.key));
         if let Some(pair) = texts.windows(2).find(|pair| pair[0].key == pair[1].key) {
-            return Err(wrong(&format!("measure `{}` is declared twice", pair[0].key)));
+            return Err(wrong(&format!(
+                "measure `{}` is declared twice",
+                pair[0].key
+            )));
         }
-        let of_measures = texts.iter().flat_map(|text| text.concepts.iter().chain(&text.last_resort).chain(&text.other_concepts));
-        let beside: Vec<&String> = texts.iter().flat_map(|text| text.warn.iter().flat_map(|warning| &warning.beside)).chain(settings.checks.beside()).collect();
-        let mut concepts: Vec<String> = of_measures.chain(beside.iter().copied()).chain([&settings.cover_evidence]).cloned().collect();
+        let of_measures = texts.iter().flat_map(|text| {
+            text.concepts
+                .iter()
+                .chain(&text.last_resort)
+                .chain(&text.other_concepts)
+        });
+        let beside: Vec<&String> = texts
+            .iter()
+            .flat_map(|text| text.warn.iter().flat_map(|warning| &warning.beside))
+            .chain(settings.checks.beside())
+            .collect();
+        let mut concepts: Vec<String> = of_measures
+            .chain(beside.iter().copied())
+            .chain([&settings.cover_evidence])
+            .cloned()
+            .collect();
         concepts.sort_unstable();
         concepts.dedup();
-        if let Some(concept) = concepts.iter().find(|concept| concept.split_once(':').is_none_or(|(taxonomy, name)| taxonomy.is_empty() || name.is_empty())) {
-            return Err(wrong(&format!("concept `{concept}` is not `taxonomy:Name`")));
+        if let Some(concept) = concepts.iter().find(|concept| {
+            concept
+                .split_once(':')
+                .is_none_or(|(taxonomy, name)| taxonomy.is_empty() || name.is_empty())
+        }) {
+            return Err(wrong(&format!(
+                "concept `{concept}` is not `taxonomy:Name`"
+            )));
         }
         if concepts.len() > usize::from(u16::MAX) {
             return Err(wrong("too many concepts"));
         }
-        let position = |name: &String| concepts.binary_search(name).ok().and_then(|position| u16::try_from(position).ok()).unwrap_or(u16::MAX);
+        let position = |name: &String| {
+            concepts
+                .binary_search(name)
+                .ok()
+                .and_then(|position| u16::try_from(position).ok())
+                .unwrap_or(u16::MAX)
+        };
         let mut uses = vec![Vec::new(); concepts.len()];
         let mut measures = Vec::with_capacity(texts.len());
         for (number, text) in texts.iter().enumerate() {
@@ -361,14 +393,30 @@ impl Rules {
             }
             measures.push(measure);
         }
-        let find = |key: &str| measures.binary_search_by(|measure| measure.key.as_str().cmp(key)).map_err(|_| wrong(&format!("there is no measure `{key}`")));
-        let calendar = settings.calendar.iter().map(|key| find(key)).collect::<Result<Vec<_>>>()?;
-        if let Some(number) = calendar.iter().find(|number| measures[**number].kind != Kind::Duration) {
-            return Err(wrong(&format!("calendar: `{}` is not a duration", measures[*number].key)));
+        let find = |key: &str| {
+            measures
+                .binary_search_by(|measure| measure.key.as_str().cmp(key))
+                .map_err(|_| wrong(&format!("there is no measure `{key}`")))
+        };
+        let calendar = settings
+            .calendar
+            .iter()
+            .map(|key| find(key))
+            .collect::<Result<Vec<_>>>()?;
+        if let Some(number) = calendar
+            .iter()
+            .find(|number| measures[**number].kind != Kind::Duration)
+        {
+            return Err(wrong(&format!(
+                "calendar: `{}` is not a duration",
+                measures[*number].key
+            )));
         }
         let cover_evidence = position(&settings.cover_evidence);
         let mut is_beside = vec![false; concepts.len()];
-        beside.into_iter().for_each(|name| is_beside[usize::from(position(name))] = true);
+        beside
+            .into_iter()
+            .for_each(|name| is_beside[usize::from(position(name))] = true);
         let lines = settings.statements.lines(&find)?;
         let checks = settings.checks.resolve(&find, &measures, position)?;
         Ok(Self {
@@ -401,7 +449,12 @@ impl Rules {
 
 impl MeasureText {
     fn resolve(&self, position: impl Fn(&String) -> u16) -> Result<Measure> {
-        let concepts: Vec<u16> = self.concepts.iter().chain(&self.last_resort).map(&position).collect();
+        let concepts: Vec<u16> = self
+            .concepts
+            .iter()
+            .chain(&self.last_resort)
+            .map(&position)
+            .collect();
         if self.concepts.is_empty() {
             return Err(wrong(&format!("measure `{}` names no concept", self.key)));
         }
@@ -410,21 +463,56 @@ impl MeasureText {
             UnitText::UsdPerShare => Unit::UsdPerShare,
             UnitText::Shares => Unit::Shares,
         };
-        let first_last_resort = u16::try_from(self.concepts.len()).map_err(|_| wrong("too many concepts"))?;
+        let first_last_resort =
+            u16::try_from(self.concepts.len()).map_err(|_| wrong("too many concepts"))?;
         let rank = |name: &String| {
-            let rank = self.concepts.iter().position(|known| known == name).and_then(|rank| u16::try_from(rank).ok());
-            rank.ok_or_else(|| wrong(&format!("measure `{}`: `{name}` is none of its concepts", self.key)))
+            let rank = self
+                .concepts
+                .iter()
+                .position(|known| known == name)
+                .and_then(|rank| u16::try_from(rank).ok());
+            rank.ok_or_else(|| {
+                wrong(&format!(
+                    "measure `{}`: `{name}` is none of its concepts",
+                    self.key
+                ))
+            })
         };
         let ranks = |names: &[String]| names.iter().map(rank).collect::<Result<Vec<u16>>>();
-        let parts = self.parts.as_ref().map(|[one, other]| Ok([rank(one)?, rank(other)?])).transpose()?;
+        let parts = self
+            .parts
+            .as_ref()
+            .map(|[one, other]| Ok([rank(one)?, rank(other)?]))
+            .transpose()?;
         let part = self.part.as_ref().map(|part| {
-            let PartText { concepts, totals, min_reports, larger_percent } = part;
-            Ok(Part { concepts: ranks(concepts)?, totals: ranks(totals)?, min_reports: *min_reports, larger_percent: (*larger_percent).into() })
+            let PartText {
+                concepts,
+                totals,
+                min_reports,
+                larger_percent,
+            } = part;
+            Ok(Part {
+                concepts: ranks(concepts)?,
+                totals: ranks(totals)?,
+                min_reports: *min_reports,
+                larger_percent: (*larger_percent).into(),
+            })
         });
         let warnings = self.warn.iter().map(|text| {
-            let warning = Warning::from_code(&text.code).ok_or_else(|| wrong(&format!("measure `{}`: `{}` is not a warning", self.key, text.code)))?;
+            let warning = Warning::from_code(&text.code).ok_or_else(|| {
+                wrong(&format!(
+                    "measure `{}`: `{}` is not a warning",
+                    self.key, text.code
+                ))
+            })?;
             let beside = text.beside.iter().map(&position).collect();
-            Ok(ConceptWarning { warning, concepts: ranks(&text.concepts)?, beside, exceeding: text.exceeding, without: ranks(&text.without)? })
+            Ok(ConceptWarning {
+                warning,
+                concepts: ranks(&text.concepts)?,
+                beside,
+                exceeding: text.exceeding,
+                without: ranks(&text.without)?,
+            })
         });
         Ok(Measure {
             key: self.key.clone(),
@@ -447,9 +535,18 @@ impl MeasureText {
 impl Statements {
     fn lines(&self, find: &impl Fn(&str) -> Result<usize>) -> Result<Vec<Line>> {
         let mut lines = Vec::new();
-        for (statement, texts) in [("balance", &self.balance), ("cash_flow", &self.cash_flow), ("income", &self.income)] {
+        for (statement, texts) in [
+            ("balance", &self.balance),
+            ("cash_flow", &self.cash_flow),
+            ("income", &self.income),
+        ] {
             for text in texts {
-                lines.push(Line { statement, key: text.line.clone(), label: text.label.clone(), measure: find(&text.line)? });
+                lines.push(Line {
+                    statement,
+                    key: text.line.clone(),
+                    label: text.label.clone(),
+                    measure: find(&text.line)?,
+                });
             }
         }
         // The order of the published rows: what is made in it need not be sorted.
@@ -461,7 +558,9 @@ impl Statements {
 impl RestatementText {
     fn resolve(&self) -> Result<Restatement> {
         let tenths = |text: &String| {
-            parse_decimal(text, 1).filter(|tenths| *tenths > 10).ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")))
+            parse_decimal(text, 1)
+                .filter(|tenths| *tenths > 10)
+                .ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")))
         };
         Ok(Restatement {
             max_scale: self.max_scale,
@@ -469,7 +568,11 @@ impl RestatementText {
             coarse_figure_factor: self.coarse_figure_factor.into(),
             rounded_ppm: self.rounded_ppm.into(),
             per_share_unit: amount(&self.per_share_unit)?,
-            split_tenths: self.split_ratios.iter().map(tenths).collect::<Result<_>>()?,
+            split_tenths: self
+                .split_ratios
+                .iter()
+                .map(tenths)
+                .collect::<Result<_>>()?,
             split_permille: self.split_permille.into(),
             scale_factors: self.scale_factors.iter().copied().map(i128::from).collect(),
             scale_permille: self.scale_permille.into(),
@@ -480,12 +583,24 @@ impl RestatementText {
 impl ChecksText {
     /// Concepts that are compared with the figures of measures.
     fn beside(&self) -> impl Iterator<Item = &String> {
-        self.temporary_equity.iter().chain(&self.noncontrolling_equity).chain(&self.noncontrolling_income)
+        self.temporary_equity
+            .iter()
+            .chain(&self.noncontrolling_equity)
+            .chain(&self.noncontrolling_income)
     }
 
-    fn resolve(&self, find: &impl Fn(&str) -> Result<usize>, measures: &[Measure], position: impl Fn(&String) -> u16) -> Result<Checks> {
+    fn resolve(
+        &self,
+        find: &impl Fn(&str) -> Result<usize>,
+        measures: &[Measure],
+        position: impl Fn(&String) -> u16,
+    ) -> Result<Checks> {
         let positions = |names: &[String]| names.iter().map(&position).collect::<Vec<_>>();
-        let profit = measures[find("net_income")?].concepts.iter().zip(0_u16..).find(|(concept, _)| **concept == position(&self.profit));
+        let profit = measures[find("net_income")?]
+            .concepts
+            .iter()
+            .zip(0_u16..)
+            .find(|(concept, _)| **concept == position(&self.profit));
         Ok(Checks {
             share_scales: self.share_scales.iter().copied().map(i128::from).collect(),
             share_scale_factor: self.share_scale_factor.into(),
@@ -493,7 +608,9 @@ impl ChecksText {
             balance_percent: self.balance_percent.into(),
             temporary_equity: positions(&self.temporary_equity),
             noncontrolling_equity: positions(&self.noncontrolling_equity),
-            profit: profit.map(|(_, rank)| rank).ok_or_else(|| wrong(&format!("`{}` is no concept of net income", self.profit)))?,
+            profit: profit
+                .map(|(_, rank)| rank)
+                .ok_or_else(|| wrong(&format!("`{}` is no concept of net income", self.profit)))?,
             noncontrolling_income: positions(&self.noncontrolling_income),
             net_income_percent: self.net_income_percent.into(),
             implied_shares_percent: self.implied_shares_percent.into(),
@@ -517,7 +634,9 @@ impl ChecksText {
 }
 
 fn amount(text: &str) -> Result<Amount> {
-    parse_decimal(text, SCALE).map(Amount).ok_or_else(|| wrong(&format!("`{text}` is not a decimal number")))
+    parse_decimal(text, SCALE)
+        .map(Amount)
+        .ok_or_else(|| wrong(&format!("`{text}` is not a decimal number")))
 }
 
 fn wrong(message: &str) -> Fault {

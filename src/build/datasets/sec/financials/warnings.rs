@@ -1,5 +1,5 @@
-//! The warnings that an observation can be published with, and a set of them. Their order is the alphabet's, so that lists of codes are
-//! sorted.
+//! The warnings that an observation can be published with, and a set of them. Their order is the
+//! alphabet's, so that lists of codes are sorted.
 
 /// What a consumer should know of an observation that is published all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,10 @@ const ALL: [Warning; CODES.len()] = [
 impl Warning {
     /// Returns the warning with a code.
     pub fn from_code(code: &str) -> Option<Self> {
-        CODES.iter().position(|known| *known == code).map(|position| ALL[position])
+        CODES
+            .iter()
+            .position(|known| *known == code)
+            .map(|position| ALL[position])
     }
 }
 
@@ -106,7 +109,11 @@ impl Warnings {
 
     /// The codes, in their order.
     pub fn codes(self) -> impl Iterator<Item = &'static str> {
-        CODES.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, code)| *code)
+        CODES
+            .iter()
+            .enumerate()
+            .filter(move |(bit, _)| self.0 >> bit & 1 == 1)
+            .map(|(_, code)| *code)
     }
 }
 
@@ -121,7 +128,14 @@ mod tests {
         warnings.set(Warning::AssetsBelowEquity, true);
         warnings.set(Warning::FiledLate, false);
         warnings.set(Warning::LastResortConcept, true);
-        assert_eq!(warnings.codes().collect::<Vec<_>>(), ["assets_below_equity", "last_resort_concept", "stamp_disagrees"]);
+        assert_eq!(
+            warnings.codes().collect::<Vec<_>>(),
+            [
+                "assets_below_equity",
+                "last_resort_concept",
+                "stamp_disagrees"
+            ]
+        );
         for code in CODES {
             let mut one = Warnings::default();
             one.add(Warning::from_code(code).unwrap());

@@ -1,5 +1,6 @@
-//! The rows of `sec.filing`: one per registrant and accession number, from the parallel arrays of the submissions and from the indexes. A
-//! pointer into the arrays leads to the accession number, because no bytes hold one filing alone.
+//! The rows of `sec.filing`: one per registrant and accession number, from the parallel arrays of
+//! the submissions and from the indexes. A pointer into the arrays leads to the accession number,
+//! because no bytes hold one filing alone.
 
 use polars::prelude::*;
 
@@ -60,27 +61,54 @@ impl Document<'_> {
 /// Reads the filings of a member or page.
 ///
 /// # Shape
-/// One per place of the arrays that has an accession number, a form and a filing date. Its pointer is the place of the accession number:
-/// parallel arrays have no bytes that hold one filing alone, and whoever counts the accession numbers before it finds every other value
-/// at the same place of its own array.
+/// One per place of the arrays that has an accession number, a form and a filing date. Its pointer
+/// is the place of the accession number: parallel arrays have no bytes that hold one filing alone,
+/// and whoever counts the accession numbers before it finds every other value at the same place of
+/// its own array.
 ///
 /// # Issues
-/// `filing_unreadable` (quarantine) for a place without them; `bad_value` (warning) for another value that is not what it should be,
-/// which is published as null.
-pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Document<'m>, filings: &mut Vec<ListedFiling<'m>>, issues: &mut Vec<Issue>) {
+/// `filing_unreadable` (quarantine) for a place without them; `bad_value` (warning) for another
+/// value that is not what it should be, which is published as null.
+pub(super) fn read_filings<'m>(
+    cik: Cik,
+    arrays: &'m Arrays<'m>,
+    document: &Document<'m>,
+    filings: &mut Vec<ListedFiling<'m>>,
+    issues: &mut Vec<Issue>,
+) {
     let texts = |array: &'m Option<Vec<Text<'m>>>| array.as_deref().unwrap_or_default();
-    let (accessions, forms, dates) = (texts(&arrays.accession_number), texts(&arrays.form), texts(&arrays.filing_date));
-    let (periods, accepted, acts) = (texts(&arrays.report_date), texts(&arrays.accepted_at), texts(&arrays.act));
-    let (file_numbers, film_numbers, items) = (texts(&arrays.file_number), texts(&arrays.film_number), texts(&arrays.items));
-    let (documents, descriptions) = (texts(&arrays.primary_document), texts(&arrays.primary_document_description));
+    let (accessions, forms, dates) = (
+        texts(&arrays.accession_number),
+        texts(&arrays.form),
+        texts(&arrays.filing_date),
+    );
+    let (periods, accepted, acts) = (
+        texts(&arrays.report_date),
+        texts(&arrays.accepted_at),
+        texts(&arrays.act),
+    );
+    let (file_numbers, film_numbers, items) = (
+        texts(&arrays.file_number),
+        texts(&arrays.film_number),
+        texts(&arrays.items),
+    );
+    let (documents, descriptions) = (
+        texts(&arrays.primary_document),
+        texts(&arrays.primary_document_description),
+    );
     let numbers = |array: &'m Option<Vec<Option<i64>>>| array.as_deref().unwrap_or_default();
-    let (sizes, has_xbrl, has_inline_xbrl) = (numbers(&arrays.size_bytes), numbers(&arrays.is_xbrl), numbers(&arrays.is_inline_xbrl));
+    let (sizes, has_xbrl, has_inline_xbrl) = (
+        numbers(&arrays.size_bytes),
+        numbers(&arrays.is_xbrl),
+        numbers(&arrays.is_inline_xbrl),
+    );
     filings.reserve(accessions.len());
     for index in 0..accessions.len() {
         let pointer = document.pointer(accessions[index].place_in(document.text));
         let accession = AccessionNumber::from_bytes(accessions[index].as_str().as_bytes());
         let filed = Day::from_iso(dates[index].as_str().as_bytes());
-        let (Some(accession), Some(form), Some(filed)) = (accession, forms[index].given(), filed) else {
+        let (Some(accession), Some(form), Some(filed)) = (accession, forms[index].given(), filed)
+        else {
             let seen = format!(
                 "place {index} of the arrays has accession number `{}`, form `{}` and filing date `{}`",
                 accessions[index].as_str(),
@@ -88,12 +116,24 @@ pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Docu
                 dates[index].as_str()
             );
             let record = filing_record(cik, accessions[index].as_str());
-            issues.push(finding("filing_unreadable", Severity::Quarantine, FILING, &record, seen));
+            issues.push(finding(
+                "filing_unreadable",
+                Severity::Quarantine,
+                FILING,
+                &record,
+                seen,
+            ));
             continue;
         };
         let mut warn = |name: &str, seen: &str, expected: &str| {
             let record = filing_record(cik, &accession.to_string());
-            issues.push(finding("bad_value", Severity::Warning, FILING, &record, format!("{name} is `{seen}`, not {expected}")));
+            issues.push(finding(
+                "bad_value",
+                Severity::Warning,
+                FILING,
+                &record,
+                format!("{name} is `{seen}`, not {expected}"),
+            ));
         };
         let period_of_report = periods[index].given().and_then(|text| {
             let day = Day::from_iso(text.as_bytes());
@@ -132,11 +172,16 @@ pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Docu
     }
 }
 
-/// The numbers of a filing's items, such as `2.02` and `9.01` of an 8-K; none when the text is something else: notices of effectiveness
-/// (EFFECT) have a form, a file number and an instant there.
+/// The numbers of a filing's items, such as `2.02` and `9.01` of an 8-K; none when the text is
+/// something else: notices of effectiveness (EFFECT) have a form, a file number and an instant
+/// there.
 pub(super) fn item_numbers(items: &str) -> Option<Vec<&str>> {
     let is_number = |item: &&str| {
-        (1..=8).contains(&item.len()) && item.starts_with(|c: char| c.is_ascii_digit()) && item.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+        (1..=8).contains(&item.len())
+            && item.starts_with(|c: char| c.is_ascii_digit())
+            && item
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
     };
     let numbers: Vec<&str> = items.split(',').map(str::trim).collect();
     numbers.iter().all(is_number).then_some(numbers)
@@ -176,7 +221,10 @@ const TEXT_COLUMNS: [&str; 14] = [
 impl FilingTable {
     /// No rows yet; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
-        let texts = TEXT_COLUMNS.iter().map(|name| StringChunkedBuilder::new((*name).into(), 1024)).collect();
+        let texts = TEXT_COLUMNS
+            .iter()
+            .map(|name| StringChunkedBuilder::new((*name).into(), 1024))
+            .collect();
         Self {
             bucket: bucket.to_owned(),
             texts,
@@ -190,30 +238,58 @@ impl FilingTable {
         }
     }
 
-    /// Adds the row of one accession number, given everything that lists it, the best listing first.
+    /// Adds the row of one accession number, given everything that lists it, the best listing
+    /// first.
     ///
     /// # Issues
-    /// `filing_listed_twice` (warning), when two places of the submissions differ in more than the form type.
-    pub(super) fn push(&mut self, cik: Cik, listings: &[ListedFiling<'_>], issues: &mut Vec<Issue>) {
-        let Some(filing) = listings.first() else { return };
+    /// `filing_listed_twice` (warning), when two places of the submissions differ in more than the
+    /// form type.
+    pub(super) fn push(
+        &mut self,
+        cik: Cik,
+        listings: &[ListedFiling<'_>],
+        issues: &mut Vec<Issue>,
+    ) {
+        let Some(filing) = listings.first() else {
+            return;
+        };
         let accession = filing.accession.to_string();
         let record_id = filing_record(cik, &accession);
         let mut forms: Vec<&str> = Vec::new();
         let mut pointers = Vec::new();
-        for listing in listings.iter().filter(|listing| listing.listing == filing.listing) {
+        for listing in listings
+            .iter()
+            .filter(|listing| listing.listing == filing.listing)
+        {
             if !forms.contains(&listing.form) {
                 forms.push(listing.form);
             }
-            let same_but_form = ListedFiling { form: filing.form, pointer: filing.pointer, ..listing.clone() };
+            let same_but_form = ListedFiling {
+                form: filing.form,
+                pointer: filing.pointer,
+                ..listing.clone()
+            };
             if same_but_form != *filing {
-                let seen = format!("listed twice as {} of {} and as {} of {}, with other details", filing.form, filing.filed, listing.form, listing.filed);
-                issues.push(finding("filing_listed_twice", Severity::Warning, FILING, &record_id, seen));
+                let seen = format!(
+                    "listed twice as {} of {} and as {} of {}, with other details",
+                    filing.form, filing.filed, listing.form, listing.filed
+                );
+                issues.push(finding(
+                    "filing_listed_twice",
+                    Severity::Warning,
+                    FILING,
+                    &record_id,
+                    seen,
+                ));
             }
             pointers.extend(listing.pointer);
         }
         let items = filing.items.and_then(item_numbers);
         let items_text = filing.items.filter(|_| items.is_none());
-        let (forms, items) = (forms.join(LIST_SEPARATOR), items.unwrap_or_default().join(LIST_SEPARATOR));
+        let (forms, items) = (
+            forms.join(LIST_SEPARATOR),
+            items.unwrap_or_default().join(LIST_SEPARATOR),
+        );
         let listing = match filing.listing {
             Listing::Submissions => "submissions",
             Listing::FullIndex => "full_index",
@@ -252,9 +328,17 @@ impl FilingTable {
     /// When polars fails.
     pub(super) fn finish(self) -> Result<DataFrame> {
         let height = self.filed.len();
-        let mut columns: Vec<Column> = self.texts.into_iter().map(|builder| builder.finish().into_column()).collect();
+        let mut columns: Vec<Column> = self
+            .texts
+            .into_iter()
+            .map(|builder| builder.finish().into_column())
+            .collect();
         columns.extend([
-            Column::new_scalar("bucket".into(), Scalar::from(PlSmallStr::from_string(self.bucket)), height),
+            Column::new_scalar(
+                "bucket".into(),
+                Scalar::from(PlSmallStr::from_string(self.bucket)),
+                height,
+            ),
             Column::new("is_amendment".into(), self.is_amendment),
             Column::new("filed_date".into(), self.filed).cast(&DataType::Date)?,
             Column::new("period_of_report".into(), self.periods).cast(&DataType::Date)?,
@@ -275,7 +359,12 @@ mod tests {
     fn items_are_numbers_or_something_else() {
         assert_eq!(item_numbers("2.02,9.01"), Some(vec!["2.02", "9.01"]));
         assert_eq!(item_numbers("06b"), Some(vec!["06b"]));
-        for other in ["S-3,,2014-09-30 16:30:00", ",,", "POS AM,0001193125-18-339736,2018-12-10", "N-14,,2017-09-14 12:00:00"] {
+        for other in [
+            "S-3,,2014-09-30 16:30:00",
+            ",,",
+            "POS AM,0001193125-18-339736,2018-12-10",
+            "N-14,,2017-09-14 12:00:00",
+        ] {
             assert_eq!(item_numbers(other), None, "{other}");
         }
     }

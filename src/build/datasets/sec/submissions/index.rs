@@ -1,5 +1,5 @@
-//! The filings with XBRL of the quarterly indexes, held by registrant. A row that is in several indexes counts once; one that cannot be
-//! read waits for the build of its registrant.
+//! The filings with XBRL of the quarterly indexes, held by registrant. A row that is in several
+//! indexes counts once; one that cannot be read waits for the build of its registrant.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,34 +61,80 @@ impl FilingIndex {
         for (number, snapshot) in context.snapshots(SOURCE) {
             let frame = context.read_snapshot(number, &snapshot, |plan| plan)?;
             index.add(&frame, snapshot.sha256, &mut form_numbers)?;
-            index.digests.insert(u16::try_from(number).map_err(|_| Error::format(format!("{SOURCE} has too many files")))?, snapshot.sha256);
+            index.digests.insert(
+                u16::try_from(number)
+                    .map_err(|_| Error::format(format!("{SOURCE} has too many files")))?,
+                snapshot.sha256,
+            );
         }
-        index.rows.sort_unstable_by_key(|row| (row.cik, row.filed, row.accession, row.form, row.input, row.offset));
+        index.rows.sort_unstable_by_key(|row| {
+            (
+                row.cik,
+                row.filed,
+                row.accession,
+                row.form,
+                row.input,
+                row.offset,
+            )
+        });
         // A quarter's index is published again with the same rows.
-        index.rows.dedup_by_key(|row| (row.cik, row.accession, row.form));
+        index
+            .rows
+            .dedup_by_key(|row| (row.cik, row.accession, row.form));
         Ok(index)
     }
 
-    fn add(&mut self, source: &SourceFrame, digest: Digest, form_numbers: &mut HashMap<String, u16>) -> Result<()> {
+    fn add(
+        &mut self,
+        source: &SourceFrame,
+        digest: Digest,
+        form_numbers: &mut HashMap<String, u16>,
+    ) -> Result<()> {
         for mut issue in source.issues(FILING) {
-            let start = issue.source_text.as_deref().unwrap_or_default().split('|').next().unwrap_or_default();
-            let cik = start.trim().parse().map_err(|_| Error::format(format!("{SOURCE}: a row does not begin with a CIK: {}", issue.detail)))?;
+            let start = issue
+                .source_text
+                .as_deref()
+                .unwrap_or_default()
+                .split('|')
+                .next()
+                .unwrap_or_default();
+            let cik = start.trim().parse().map_err(|_| {
+                Error::format(format!(
+                    "{SOURCE}: a row does not begin with a CIK: {}",
+                    issue.detail
+                ))
+            })?;
             // The record begins with its registrant, as every finding of a registrant's build does.
-            issue.record = Some(filing_record(cik, issue.record.as_deref().unwrap_or(SOURCE)));
+            issue.record = Some(filing_record(
+                cik,
+                issue.record.as_deref().unwrap_or(SOURCE),
+            ));
             self.unreadable.entry(cik).or_default().push(issue);
         }
         let frame = &source.frame;
-        let (ciks, names, forms) = (text(frame, "cik")?, text(frame, "name")?, text(frame, "form")?);
+        let (ciks, names, forms) = (
+            text(frame, "cik")?,
+            text(frame, "name")?,
+            text(frame, "form")?,
+        );
         let (dates, files) = (text(frame, "filed_date")?, text(frame, "file_name")?);
         for (row, pointer) in pointers(frame, POINTERS)?.into_iter().enumerate() {
-            let Some([input, _, offset, length]) = pointer.as_deref().and_then(|pointer| pointer.first_chunk().copied()) else {
+            let Some([input, _, offset, length]) = pointer
+                .as_deref()
+                .and_then(|pointer| pointer.first_chunk().copied())
+            else {
                 return Err(Error::format(format!("{SOURCE}: a row has no place")));
             };
             let cik_text = ciks.get(row).unwrap_or_default();
-            let cik: Cik = cik_text.parse().map_err(|error| Error::format(format!("{SOURCE}: {error}")))?;
-            let filed = dates.get(row).and_then(|date| Day::from_iso(date.as_bytes()));
+            let cik: Cik = cik_text
+                .parse()
+                .map_err(|error| Error::format(format!("{SOURCE}: {error}")))?;
+            let filed = dates
+                .get(row)
+                .and_then(|date| Day::from_iso(date.as_bytes()));
             let accession = files.get(row).and_then(|name| accession_of(name, cik));
-            let (Some(form), Some(filed), Some(accession)) = (forms.get(row), filed, accession) else {
+            let (Some(form), Some(filed), Some(accession)) = (forms.get(row), filed, accession)
+            else {
                 let seen = format!(
                     "form `{}`, date `{}`, file `{}`",
                     forms.get(row).unwrap_or_default(),
@@ -96,9 +142,24 @@ impl FilingIndex {
                     files.get(row).unwrap_or_default()
                 );
                 let record = format!("{}@{offset}", filing_record(cik, SOURCE));
-                let pointer = SourcePointer { source_id: SOURCE.to_owned(), snapshot: digest, member: None, offset, length };
-                let issue = finding("index_row_unreadable", Severity::Quarantine, FILING, &record, seen);
-                self.unreadable.entry(cik).or_default().push(Issue { pointer: Some(pointer), ..issue });
+                let pointer = SourcePointer {
+                    source_id: SOURCE.to_owned(),
+                    snapshot: digest,
+                    member: None,
+                    offset,
+                    length,
+                };
+                let issue = finding(
+                    "index_row_unreadable",
+                    Severity::Quarantine,
+                    FILING,
+                    &record,
+                    seen,
+                );
+                self.unreadable.entry(cik).or_default().push(Issue {
+                    pointer: Some(pointer),
+                    ..issue
+                });
                 continue;
             };
             let next = form_numbers.len();
@@ -111,11 +172,29 @@ impl FilingIndex {
                 self.forms.push(form.to_owned());
                 number
             };
-            let too_large = |_| Error::format(format!("{SOURCE}: a row is too long or there are too many files"));
-            let (input, length) = (u16::try_from(input).map_err(too_large)?, u32::try_from(length).map_err(too_large)?);
-            self.rows.push(IndexRow { cik, filed, accession, form: form_number, input, length, offset });
+            let too_large = |_| {
+                Error::format(format!(
+                    "{SOURCE}: a row is too long or there are too many files"
+                ))
+            };
+            let (input, length) = (
+                u16::try_from(input).map_err(too_large)?,
+                u32::try_from(length).map_err(too_large)?,
+            );
+            self.rows.push(IndexRow {
+                cik,
+                filed,
+                accession,
+                form: form_number,
+                input,
+                length,
+                offset,
+            });
             if let Some(name) = names.get(row)
-                && self.names.get(&cik).is_none_or(|(day, known)| (*day, known.as_str()) < (filed, name))
+                && self
+                    .names
+                    .get(&cik)
+                    .is_none_or(|(day, known)| (*day, known.as_str()) < (filed, name))
             {
                 self.names.insert(cik, (filed, name.to_owned()));
             }
@@ -125,7 +204,10 @@ impl FilingIndex {
 
     /// The registrants of the indexes, some of them several times.
     pub(super) fn ciks(&self) -> impl Iterator<Item = Cik> {
-        self.rows.iter().map(|row| row.cik).chain(self.unreadable.keys().copied())
+        self.rows
+            .iter()
+            .map(|row| row.cik)
+            .chain(self.unreadable.keys().copied())
     }
 
     /// A registrant's filings, oldest first.
@@ -135,15 +217,34 @@ impl FilingIndex {
         &self.rows[start..start + count]
     }
 
-    /// A registrant's rows as they stand and their places, also of those that cannot be read, for the fingerprint: pointers are published too.
+    /// A registrant's rows as they stand and their places, also of those that cannot be read, for
+    /// the fingerprint: pointers are published too.
     pub(super) fn source_text(&self, cik: Cik) -> String {
         let readable = self.of(cik).iter().map(|row| {
-            let digest = self.digests.get(&row.input).map(Digest::to_string).unwrap_or_default();
-            format!("index {digest} {} {} {} {}\n", row.offset, row.accession, row.filed, self.form(row))
+            let digest = self
+                .digests
+                .get(&row.input)
+                .map(Digest::to_string)
+                .unwrap_or_default();
+            format!(
+                "index {digest} {} {} {} {}\n",
+                row.offset,
+                row.accession,
+                row.filed,
+                self.form(row)
+            )
         });
         let unreadable = self.unreadable(cik).iter().map(|issue| {
-            let place = issue.pointer.as_ref().map(|pointer| format!("{} {}", pointer.snapshot, pointer.offset)).unwrap_or_default();
-            format!("unreadable {place} {} {}\n", issue.detail, issue.source_text.as_deref().unwrap_or_default())
+            let place = issue
+                .pointer
+                .as_ref()
+                .map(|pointer| format!("{} {}", pointer.snapshot, pointer.offset))
+                .unwrap_or_default();
+            format!(
+                "unreadable {place} {} {}\n",
+                issue.detail,
+                issue.source_text.as_deref().unwrap_or_default()
+            )
         });
         readable.chain(unreadable).collect()
     }
@@ -164,11 +265,14 @@ impl FilingIndex {
     }
 }
 
-/// The accession number in `edgar/data/{cik}/{accession number}.txt`; none when the file is in another registrant's folder.
+/// The accession number in `edgar/data/{cik}/{accession number}.txt`; none when the file is in
+/// another registrant's folder.
 fn accession_of(file_name: &str, cik: Cik) -> Option<AccessionNumber> {
     let (folder, file) = file_name.strip_prefix("edgar/data/")?.split_once('/')?;
     let is_own = folder.parse::<Cik>().is_ok_and(|folder| folder == cik);
-    is_own.then(|| file.strip_suffix(".txt")?.parse().ok()).flatten()
+    is_own
+        .then(|| file.strip_suffix(".txt")?.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -180,8 +284,12 @@ mod tests {
         let cik = "0001000045".parse().unwrap();
         let accession = accession_of("edgar/data/1000045/0000950170-23-002704.txt", cik);
         assert_eq!(accession.unwrap().to_string(), "0000950170-23-002704");
-        for wrong in ["edgar/data/1000046/0000950170-23-002704.txt", "edgar/data/1000045/0000950170-23-002704.htm", "edgar/data/1000045/95017023002704.txt", ""]
-        {
+        for wrong in [
+            "edgar/data/1000046/0000950170-23-002704.txt",
+            "edgar/data/1000045/0000950170-23-002704.htm",
+            "edgar/data/1000045/95017023002704.txt",
+            "",
+        ] {
             assert!(accession_of(wrong, cik).is_none(), "{wrong}");
         }
     }

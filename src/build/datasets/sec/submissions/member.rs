@@ -1,5 +1,5 @@
-//! The layout of a registrant's submissions member and of its pages of older filings. Parallel arrays of unequal length are refused,
-//! because it cannot be told which filing a place is about.
+//! The layout of a registrant's submissions member and of its pages of older filings. Parallel
+//! arrays of unequal length are refused, because it cannot be told which filing a place is about.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use crate::datasets::sec::json::{Text, json_object};
 
 json_object! {
-    /// What a registrant's own member says of it. `ein`, telephone and mailing address are read by nobody.
+    /// What a registrant's own member says of it. `ein`, telephone and mailing address are read by
+    /// nobody.
     Head<'m> {
         "cik" => cik: Text<'m>,
         "entityType" => entity_type: Text<'m>,
@@ -81,7 +82,8 @@ json_object! {
 }
 
 json_object! {
-    /// Filings as parallel arrays: place `n` of every array is about the same filing. A page is nothing but this.
+    /// Filings as parallel arrays: place `n` of every array is about the same filing. A page is
+    /// nothing but this.
     Arrays<'m> {
         "accessionNumber" => accession_number: Vec<Text<'m>>,
         "filingDate" => filing_date: Vec<Text<'m>>,
@@ -108,7 +110,8 @@ impl Arrays<'_> {
         self.accession_number.as_ref().map_or(0, Vec::len)
     }
 
-    /// Says what is wrong with the arrays as arrays: one that is missing, or that has another length.
+    /// Says what is wrong with the arrays as arrays: one that is missing, or that has another
+    /// length.
     fn fault(&self) -> Option<String> {
         let length = |array: &Option<Vec<Text<'_>>>| array.as_ref().map(Vec::len);
         let number_length = |array: &Option<Vec<Option<i64>>>| array.as_ref().map(Vec::len);
@@ -126,7 +129,10 @@ impl Arrays<'_> {
             ("isXBRL", number_length(&self.is_xbrl)),
             ("isInlineXBRL", number_length(&self.is_inline_xbrl)),
             ("primaryDocument", length(&self.primary_document)),
-            ("primaryDocDescription", length(&self.primary_document_description)),
+            (
+                "primaryDocDescription",
+                length(&self.primary_document_description),
+            ),
         ];
         let count = self.count();
         lengths.into_iter().find_map(|(name, length)| match length {
@@ -145,22 +151,51 @@ pub(super) struct Member<'m> {
     pub(super) head: Head<'m>,
     pub(super) recent: Arrays<'m>,
     pub(super) pages: Vec<PageEntry<'m>>,
-    /// Bytes before the list of filings: everything that the registrant's own row is made from. The whole member where the list is not
-    /// its last key.
+    /// Bytes before the list of filings: everything that the registrant's own row is made from. The
+    /// whole member where the list is not its last key.
     pub(super) head_length: u64,
 }
 
 impl Member<'_> {
     /// Keys that this program does not know, as paths.
     pub(super) fn unknown_keys(&self) -> Vec<String> {
-        let business = self.head.addresses.as_ref().and_then(|addresses| addresses.business.as_ref());
+        let business = self
+            .head
+            .addresses
+            .as_ref()
+            .and_then(|addresses| addresses.business.as_ref());
         let former = self.head.former_names.iter().flatten();
         let mut keys = self.head.unknown.clone();
-        keys.extend(self.head.addresses.iter().flat_map(|addresses| &addresses.unknown).map(|key| format!("addresses.{key}")));
-        keys.extend(business.iter().flat_map(|business| &business.unknown).map(|key| format!("addresses.business.{key}")));
-        keys.extend(former.flat_map(|former| &former.unknown).map(|key| format!("formerNames.{key}")));
-        keys.extend(self.pages.iter().flat_map(|page| &page.unknown).map(|key| format!("filings.files.{key}")));
-        keys.extend(self.recent.unknown.iter().map(|key| format!("filings.recent.{key}")));
+        keys.extend(
+            self.head
+                .addresses
+                .iter()
+                .flat_map(|addresses| &addresses.unknown)
+                .map(|key| format!("addresses.{key}")),
+        );
+        keys.extend(
+            business
+                .iter()
+                .flat_map(|business| &business.unknown)
+                .map(|key| format!("addresses.business.{key}")),
+        );
+        keys.extend(
+            former
+                .flat_map(|former| &former.unknown)
+                .map(|key| format!("formerNames.{key}")),
+        );
+        keys.extend(
+            self.pages
+                .iter()
+                .flat_map(|page| &page.unknown)
+                .map(|key| format!("filings.files.{key}")),
+        );
+        keys.extend(
+            self.recent
+                .unknown
+                .iter()
+                .map(|key| format!("filings.recent.{key}")),
+        );
         keys.sort();
         keys.dedup();
         keys
@@ -177,13 +212,19 @@ pub(super) fn read_member(text: &str) -> Result<Member<'_>, String> {
     let start = filings.get().as_ptr() as usize - text.as_ptr() as usize;
     let is_last = text[start + filings.get().len()..].trim() == "}";
     let head_length = if is_last { start } else { text.len() };
-    let mut lists: FilingLists<'_> = parse(filings.get()).map_err(|fault| format!("filings: {fault}"))?;
+    let mut lists: FilingLists<'_> =
+        parse(filings.get()).map_err(|fault| format!("filings: {fault}"))?;
     let mut recent = lists.recent.take().ok_or("`filings.recent` is missing")?;
     if let Some(fault) = recent.fault() {
         return Err(format!("filings.recent: {fault}"));
     }
     recent.unknown.append(&mut lists.unknown);
-    Ok(Member { head, recent, pages: lists.pages.unwrap_or_default(), head_length: head_length as u64 })
+    Ok(Member {
+        head,
+        recent,
+        pages: lists.pages.unwrap_or_default(),
+        head_length: head_length as u64,
+    })
 }
 
 /// Reads a page of older filings.
@@ -226,16 +267,36 @@ mod tests {
     #[test]
     fn arrays_that_are_not_parallel_are_refused_with_a_reason() {
         for (from, to, reason) in [
-            (r#""form":["10-K"]"#, r#""form":[]"#, "`form` has 0 places and `accessionNumber` has 1"),
-            (r#""form":["10-K"]"#, r#""form":["10-K","10-K/A"]"#, "`form` has 2 places"),
+            (
+                r#""form":["10-K"]"#,
+                r#""form":[]"#,
+                "`form` has 0 places and `accessionNumber` has 1",
+            ),
+            (
+                r#""form":["10-K"]"#,
+                r#""form":["10-K","10-K/A"]"#,
+                "`form` has 2 places",
+            ),
             (r#""isXBRL":[1],"#, "", "the array `isXBRL` is missing"),
-            (r#""size":[9392337]"#, r#""size":["9 MB"]"#, "size: invalid type: string"),
-            (r#""act":["34"]"#, r#""act":["34"],"act":["33"]"#, "duplicate field `act`"),
+            (
+                r#""size":[9392337]"#,
+                r#""size":["9 MB"]"#,
+                "size: invalid type: string",
+            ),
+            (
+                r#""act":["34"]"#,
+                r#""act":["34"],"act":["33"]"#,
+                "duplicate field `act`",
+            ),
         ] {
             let changed = ARRAYS.replace(from, to);
             let reason_given = read_page(&changed).unwrap_err();
             assert!(reason_given.contains(reason), "{reason_given}");
-            assert!(read_member(&format!(r#"{{"filings":{{"recent":{changed}}}}}"#)).unwrap_err().contains(reason));
+            assert!(
+                read_member(&format!(r#"{{"filings":{{"recent":{changed}}}}}"#))
+                    .unwrap_err()
+                    .contains(reason)
+            );
         }
         assert!(read_page(r#"{"accessionNumber":[]"#).is_err());
         assert_eq!(read_member("{}").unwrap_err(), "`filings` is missing");

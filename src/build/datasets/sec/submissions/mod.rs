@@ -1,6 +1,7 @@
-//! Turns the submissions archive, the ticker lists and the quarterly indexes into one row per registrant and one per registrant and
-//! filing. Source: "EDGAR Application Programming Interfaces" (submissions by CIK) and "Accessing EDGAR Data" (indexes), sec.gov. Never
-//! publishes tax numbers, telephone numbers, mailing addresses, or a business address that may be a person's.
+//! Turns the submissions archive, the ticker lists and the quarterly indexes into one row per
+//! registrant and one per registrant and filing. Source: "EDGAR Application Programming Interfaces"
+//! (submissions by CIK) and "Accessing EDGAR Data" (indexes), sec.gov. Never publishes tax numbers,
+//! telephone numbers, mailing addresses, or a business address that may be a person's.
 
 mod filings;
 mod index;
@@ -20,7 +21,9 @@ use super::filing::{SubmissionsMember, by_cik};
 use super::shards::shards_of;
 use crate::datasets::Fault;
 use crate::datasets::context::finding;
-use crate::datasets::{Build, Builder, Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
+use crate::datasets::{
+    Build, Builder, Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table,
+};
 use crate::decode;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Cik, Digest};
@@ -33,7 +36,12 @@ const FILING: &str = "sec.filing";
 const ARCHIVE: &str = "sec.submissions";
 const NOW: &str = "sec.submissions_api";
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder {
+    code_version: 3,
+    build: Build::Sharded(prepare),
+    check,
+    vocabulary: None,
+};
 
 /// There are no settings to check.
 fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
@@ -43,17 +51,36 @@ fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
 /// Reads the lists and the archive's directory; the members are read when their shard is built.
 ///
 /// # Errors
-/// `Format`, when the archive holds a member by another name than those of registrants and their pages, or a list is not in its layout.
+/// `Format`, when the archive holds a member by another name than those of registrants and their
+/// pages, or a list is not in its layout.
 fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
-    let archive = context.archives(ARCHIVE)?.pop().ok_or_else(|| Error::format(format!("source `{ARCHIVE}` has no file")))?;
+    let archive = context
+        .archives(ARCHIVE)?
+        .pop()
+        .ok_or_else(|| Error::format(format!("source `{ARCHIVE}` has no file")))?;
     let mut members = Vec::with_capacity(archive.members().len());
     for (place, member) in archive.members().iter().enumerate() {
         let known = SubmissionsMember::of_name(&member.name);
-        members.push((known.ok_or_else(|| Error::format(format!("member `{}` of `{ARCHIVE}` is neither a registrant's nor a page", member.name)))?, place));
+        members.push((
+            known.ok_or_else(|| {
+                Error::format(format!(
+                    "member `{}` of `{ARCHIVE}` is neither a registrant's nor a page",
+                    member.name
+                ))
+            })?,
+            place,
+        ));
     }
     members.sort_unstable();
     let now = by_cik(context.documents(NOW)?)?;
-    let mut submissions = Submissions { archive, members, now, tickers: TickerLists::read(context)?, index: FilingIndex::read(context)?, shards: Vec::new() };
+    let mut submissions = Submissions {
+        archive,
+        members,
+        now,
+        tickers: TickerLists::read(context)?,
+        index: FilingIndex::read(context)?,
+        shards: Vec::new(),
+    };
     submissions.shards = submissions.find_shards();
     Ok(Box::new(submissions))
 }
@@ -90,23 +117,46 @@ impl Sharded for Submissions {
     }
 
     fn members(&self, subject: &Subject) -> Result<Vec<Vec<&decode::Member>>> {
-        let cik = subject.key.parse().map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
+        let cik = subject
+            .key
+            .parse()
+            .map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
         Ok(vec![self.members_of(cik).collect()])
     }
 
-    fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
+    fn build(
+        &self,
+        shard: &Shard,
+        subjects: &[&Subject],
+        inputs: &mut Inputs,
+    ) -> Result<Vec<Table>> {
         let mut registrants = RegistrantTable::new(&shard.key);
         let mut filings = FilingTable::new(&shard.key);
         let mut issues = Vec::new();
         for subject in subjects {
-            let cik = subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key)))?;
+            let cik = subject
+                .key
+                .parse()
+                .map_err(|error| Error::format(format!("shard {}: {error}", shard.key)))?;
             self.build_registrant(cik, inputs, &mut registrants, &mut filings, &mut issues)?;
         }
         let partition = BTreeMap::from([("bucket".to_owned(), shard.key.clone())]);
-        let (of_registrants, of_filings) = issues.into_iter().partition(|issue: &Issue| issue.dataset_id == REGISTRANT);
+        let (of_registrants, of_filings) = issues
+            .into_iter()
+            .partition(|issue: &Issue| issue.dataset_id == REGISTRANT);
         Ok(vec![
-            Table { dataset_id: REGISTRANT.to_owned(), partition: partition.clone(), frame: registrants.finish()?, issues: of_registrants },
-            Table { dataset_id: FILING.to_owned(), partition, frame: filings.finish()?, issues: of_filings },
+            Table {
+                dataset_id: REGISTRANT.to_owned(),
+                partition: partition.clone(),
+                frame: registrants.finish()?,
+                issues: of_registrants,
+            },
+            Table {
+                dataset_id: FILING.to_owned(),
+                partition,
+                frame: filings.finish()?,
+                issues: of_filings,
+            },
         ])
     }
 }
@@ -121,19 +171,30 @@ struct Content {
 }
 
 impl Submissions {
-    /// Every registrant of the members, the lists or the indexes, by the last three digits of its CIK.
+    /// Every registrant of the members, the lists or the indexes, by the last three digits of its
+    /// CIK.
     fn find_shards(&self) -> Vec<Shard> {
-        let ciks = self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied());
+        let ciks = self
+            .members
+            .iter()
+            .map(|(member, _)| member.cik)
+            .chain(self.tickers.ciks())
+            .chain(self.index.ciks())
+            .chain(self.now.keys().copied());
         shards_of(ciks.collect(), |cik| self.fingerprint(cik))
     }
 
-    /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where a row stands in which file counts too:
-    /// the lists are sorted anew every night, and what is carried over must point where a build from nothing points. That is ten thousand
-    /// registrants built again, most of which have filed something that day.
+    /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where
+    /// a row stands in which file counts too: the lists are sorted anew every night, and what is
+    /// carried over must point where a build from nothing points. That is ten thousand registrants
+    /// built again, most of which have filed something that day.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
         for member in self.members_of(cik) {
-            text.push_str(&format!("member {} {:08x} {}\n", member.name, member.crc32, member.size_bytes));
+            text.push_str(&format!(
+                "member {} {:08x} {}\n",
+                member.name, member.crc32, member.size_bytes
+            ));
         }
         if let Some(now) = self.now.get(&cik) {
             text.push_str(&format!("now {}\n", now.snapshot.sha256));
@@ -151,13 +212,22 @@ impl Submissions {
     /// The registrant's own member and then its pages in order.
     fn members_of(&self, cik: Cik) -> impl Iterator<Item = &decode::Member> {
         let start = self.members.partition_point(|(member, _)| member.cik < cik);
-        self.members[start..].iter().take_while(move |(member, _)| member.cik == cik).map(|(_, place)| &self.archive.members()[*place])
+        self.members[start..]
+            .iter()
+            .take_while(move |(member, _)| member.cik == cik)
+            .map(|(_, place)| &self.archive.members()[*place])
     }
 
     fn read_contents(&self, cik: Cik, inputs: &mut Inputs) -> Result<Vec<Content>> {
         let mut contents = Vec::new();
         if let Some(now) = self.now.get(&cik) {
-            contents.push(Content { name: now.snapshot.url.clone(), page: 0, bytes: now.content.clone(), input: now.number, number: 0 });
+            contents.push(Content {
+                name: now.snapshot.url.clone(),
+                page: 0,
+                bytes: now.content.clone(),
+                input: now.number,
+                number: 0,
+            });
         }
         for member in self.members_of(cik) {
             let mut bytes = Vec::new();
@@ -165,7 +235,13 @@ impl Submissions {
             let number = inputs.number_document(&member.name, Digest::of_member(&bytes));
             let page = SubmissionsMember::of_name(&member.name).map_or(0, |member| member.page);
             if page > 0 || !self.now.contains_key(&cik) {
-                contents.push(Content { name: member.name.clone(), page, bytes, input: self.archive.number, number });
+                contents.push(Content {
+                    name: member.name.clone(),
+                    page,
+                    bytes,
+                    input: self.archive.number,
+                    number,
+                });
             }
         }
         Ok(contents)
@@ -174,8 +250,8 @@ impl Submissions {
     /// Adds the rows of one registrant.
     ///
     /// # Issues
-    /// `member_unreadable` for a member or page that is not in its layout. It blocks: half a registrant would look like all of it, and the
-    /// last good release has all of it.
+    /// `member_unreadable` for a member or page that is not in its layout. It blocks: half a
+    /// registrant would look like all of it, and the last good release has all of it.
     fn build_registrant(
         &self,
         cik: Cik,
@@ -188,20 +264,38 @@ impl Submissions {
         let mut own: Option<(Member<'_>, Document<'_>)> = None;
         let mut pages: Vec<(Arrays<'_>, Document<'_>)> = Vec::new();
         for content in &contents {
-            let read = std::str::from_utf8(&content.bytes).map_err(|error| format!("is not UTF-8: {error}")).and_then(|text| {
-                let document = Document { text, input: content.input, member: content.number };
-                if content.page == 0 {
-                    own = Some((read_own(cik, text)?, document));
-                } else {
-                    pages.push((read_page(text)?, document));
-                }
-                Ok(())
-            });
+            let read = std::str::from_utf8(&content.bytes)
+                .map_err(|error| format!("is not UTF-8: {error}"))
+                .and_then(|text| {
+                    let document = Document {
+                        text,
+                        input: content.input,
+                        member: content.number,
+                    };
+                    if content.page == 0 {
+                        own = Some((read_own(cik, text)?, document));
+                    } else {
+                        pages.push((read_page(text)?, document));
+                    }
+                    Ok(())
+                });
             if let Err(fault) = read {
                 let detail = format!("{}: {fault}", content.name);
-                issues.push(finding("member_unreadable", Severity::Block, FILING, &filing_record(cik, &content.name), detail.clone()));
+                issues.push(finding(
+                    "member_unreadable",
+                    Severity::Block,
+                    FILING,
+                    &filing_record(cik, &content.name),
+                    detail.clone(),
+                ));
                 if content.page == 0 {
-                    issues.push(finding("member_unreadable", Severity::Block, REGISTRANT, &registrant_record(cik), detail));
+                    issues.push(finding(
+                        "member_unreadable",
+                        Severity::Block,
+                        REGISTRANT,
+                        &registrant_record(cik),
+                        detail,
+                    ));
                     return Ok(());
                 }
             }
@@ -225,20 +319,34 @@ impl Submissions {
         }
         self.add_index_filings(cik, &mut listed);
         issues.extend(self.index.unreadable(cik).iter().cloned());
-        // What is listed first in the same member is first; of the two listings, the submissions say more.
+        // What is listed first in the same member is first; of the two listings, the submissions
+        // say more.
         listed.sort_by_key(|filing| (filing.accession, filing.listing));
         for listings in listed.chunk_by(|a, b| a.accession == b.accession) {
             activity.add(listings[0].form, listings[0].filed);
             filings.push(cik, listings, issues);
         }
         let tickers = self.tickers.get(cik);
-        let mut pointers: Vec<u64> = own.iter().flat_map(|(member, document)| document.pointer(Some((0, member.head_length)))).collect();
+        let mut pointers: Vec<u64> = own
+            .iter()
+            .flat_map(|(member, document)| document.pointer(Some((0, member.head_length))))
+            .collect();
         pointers.extend(tickers.iter().flat_map(|tickers| tickers.pointers()));
         if pointers.is_empty() {
             pointers.extend(listed.last().iter().flat_map(|filing| filing.pointer));
         }
         let head = own.as_ref().map(|(member, _)| &member.head);
-        registrants.push(Registrant { cik, head, tickers, index_name: self.index.name(cik), activity, pointers }, issues);
+        registrants.push(
+            Registrant {
+                cik,
+                head,
+                tickers,
+                index_name: self.index.name(cik),
+                activity,
+                pointers,
+            },
+            issues,
+        );
         Ok(())
     }
 
@@ -265,37 +373,69 @@ impl Submissions {
     }
 }
 
-/// Where the filings of a text have their accession numbers, when it is read as a registrant's own member and as a page, by offset and length.
+/// Where the filings of a text have their accession numbers, when it is read as a registrant's own
+/// member and as a page, by offset and length.
 #[cfg(fuzzing)]
 pub fn filings_of_member(text: &str) -> Vec<(u64, u64)> {
     let cik: Cik = "320193".parse().expect("a CIK");
     let (member, page) = (read_own(cik, text).ok(), read_page(text).ok());
-    let document = Document { text, input: 0, member: 0 };
+    let document = Document {
+        text,
+        input: 0,
+        member: 0,
+    };
     let (mut listed, mut issues) = (Vec::new(), Vec::new());
     warn_of_unknown_keys(cik, member.as_ref(), &[], &mut issues);
     for arrays in member.iter().map(|member| &member.recent).chain(&page) {
         let before = listed.len() + issues.len();
         read_filings(cik, arrays, &document, &mut listed, &mut issues);
-        assert!(listed.len() + issues.len() >= before + arrays.count(), "every place of the arrays is a filing or a finding");
+        assert!(
+            listed.len() + issues.len() >= before + arrays.count(),
+            "every place of the arrays is a filing or a finding"
+        );
     }
-    listed.iter().map(|filing| (filing.pointer[2], filing.pointer[3])).collect()
+    listed
+        .iter()
+        .map(|filing| (filing.pointer[2], filing.pointer[3]))
+        .collect()
 }
 
 /// Reads a registrant's own member and compares its CIK with that of the member's name.
 fn read_own(cik: Cik, text: &str) -> std::result::Result<Member<'_>, String> {
     let member = read_member(text)?;
     let own = member.head.cik.as_ref().map_or("", |text| text.as_str());
-    if own.parse() == Ok(cik) { Ok(member) } else { Err(format!("says that its CIK is `{own}`")) }
+    if own.parse() == Ok(cik) {
+        Ok(member)
+    } else {
+        Err(format!("says that its CIK is `{own}`"))
+    }
 }
 
-/// Warns once per registrant of keys this program does not know: the SEC adds some every few years, and the values beside them hold.
-fn warn_of_unknown_keys(cik: Cik, own: Option<&Member<'_>>, pages: &[(Arrays<'_>, Document<'_>)], issues: &mut Vec<Issue>) {
+/// Warns once per registrant of keys this program does not know: the SEC adds some every few years,
+/// and the values beside them hold.
+fn warn_of_unknown_keys(
+    cik: Cik,
+    own: Option<&Member<'_>>,
+    pages: &[(Arrays<'_>, Document<'_>)],
+    issues: &mut Vec<Issue>,
+) {
     let mut keys = own.map(Member::unknown_keys).unwrap_or_default();
-    keys.extend(pages.iter().flat_map(|(arrays, _)| &arrays.unknown).map(|key| format!("page.{key}")));
+    keys.extend(
+        pages
+            .iter()
+            .flat_map(|(arrays, _)| &arrays.unknown)
+            .map(|key| format!("page.{key}")),
+    );
     keys.sort();
     keys.dedup();
     if !keys.is_empty() {
         let detail = format!("keys that are neither read nor known: {}", keys.join(", "));
-        issues.push(finding("unknown_keys", Severity::Warning, REGISTRANT, &registrant_record(cik), detail));
+        issues.push(finding(
+            "unknown_keys",
+            Severity::Warning,
+            REGISTRANT,
+            &registrant_record(cik),
+            detail,
+        ));
     }
 }

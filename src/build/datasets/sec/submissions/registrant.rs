@@ -1,5 +1,5 @@
-//! The rows of `sec.registrant`: one per registrant, from its own member, the ticker lists and the indexes. Street, city and postal code
-//! are withheld where they may be a person's.
+//! The rows of `sec.registrant`: one per registrant, from its own member, the ticker lists and the
+//! indexes. Street, city and postal code are withheld where they may be a person's.
 
 use polars::prelude::*;
 
@@ -80,45 +80,82 @@ struct Ticker<'m> {
 }
 
 impl Registrant<'_> {
-    /// The tickers: those of the lists in their order, then those that only the registrant's own member has. The exchange is that of the
-    /// list, else that of the member.
+    /// The tickers: those of the lists in their order, then those that only the registrant's own
+    /// member has. The exchange is that of the list, else that of the member.
     fn tickers(&self) -> Vec<Ticker<'_>> {
         let mut tickers: Vec<Ticker<'_>> = Vec::new();
-        for listed in self.tickers.iter().flat_map(|tickers| tickers.listed.iter().chain(&tickers.plain)) {
-            match tickers.iter_mut().find(|ticker| ticker.symbol == listed.ticker) {
+        for listed in self
+            .tickers
+            .iter()
+            .flat_map(|tickers| tickers.listed.iter().chain(&tickers.plain))
+        {
+            match tickers
+                .iter_mut()
+                .find(|ticker| ticker.symbol == listed.ticker)
+            {
                 Some(ticker) => ticker.exchange = ticker.exchange.or(listed.exchange.as_deref()),
-                None => tickers.push(Ticker { symbol: &listed.ticker, exchange: listed.exchange.as_deref(), is_in_lists: true, is_in_member: false }),
+                None => tickers.push(Ticker {
+                    symbol: &listed.ticker,
+                    exchange: listed.exchange.as_deref(),
+                    is_in_lists: true,
+                    is_in_member: false,
+                }),
             }
         }
-        let Some(head) = self.head else { return tickers };
+        let Some(head) = self.head else {
+            return tickers;
+        };
         let exchanges = head.exchanges.as_deref().unwrap_or_default();
         for (place, symbol) in head.tickers.iter().flatten().enumerate() {
-            let Some(symbol) = symbol.given() else { continue };
+            let Some(symbol) = symbol.given() else {
+                continue;
+            };
             let exchange = exchanges.get(place).and_then(Text::given);
             match tickers.iter_mut().find(|ticker| ticker.symbol == symbol) {
                 Some(ticker) => {
                     ticker.exchange = ticker.exchange.or(exchange);
                     ticker.is_in_member = true;
                 }
-                None => tickers.push(Ticker { symbol, exchange, is_in_lists: false, is_in_member: true }),
+                None => tickers.push(Ticker {
+                    symbol,
+                    exchange,
+                    is_in_lists: false,
+                    is_in_member: true,
+                }),
             }
         }
         tickers
     }
 
-    /// Name and where it comes from. An entity name of companyfacts is never taken: it may be a co-registrant's.
+    /// Name and where it comes from. An entity name of companyfacts is never taken: it may be a
+    /// co-registrant's.
     fn name(&self) -> (Option<&str>, &'static str) {
-        let own = self.head.and_then(|head| head.name.as_ref()).and_then(Text::given);
-        let of_lists = || self.tickers.and_then(Tickers::name).map(|name| (Some(name), "tickers"));
+        let own = self
+            .head
+            .and_then(|head| head.name.as_ref())
+            .and_then(Text::given);
+        let of_lists = || {
+            self.tickers
+                .and_then(Tickers::name)
+                .map(|name| (Some(name), "tickers"))
+        };
         let of_index = || self.index_name.map(|name| (Some(name), "full_index"));
-        own.map(|name| (Some(name), "submissions")).or_else(of_lists).or_else(of_index).unwrap_or((None, "none"))
+        own.map(|name| (Some(name), "submissions"))
+            .or_else(of_lists)
+            .or_else(of_index)
+            .unwrap_or((None, "none"))
     }
 }
 
-/// Whether the business address may be a person's: an `other` filer that is an owner of securities and no issuer, or has no industry
-/// code. Funds, banks and companies among them lose their address too, until the SEC says what they are. Listed companies never do.
+/// Whether the business address may be a person's: an `other` filer that is an owner of securities
+/// and no issuer, or has no industry code. Funds, banks and companies among them lose their address
+/// too, until the SEC says what they are. Listed companies never do.
 fn is_address_withheld(head: &Head<'_>, has_tickers: bool) -> bool {
-    let is_other = head.entity_type.as_ref().and_then(Text::given).is_none_or(|entity_type| entity_type == "other");
+    let is_other = head
+        .entity_type
+        .as_ref()
+        .and_then(Text::given)
+        .is_none_or(|entity_type| entity_type == "other");
     let has_industry = head.sic.as_ref().and_then(Text::given).is_some();
     let is_owner_only = head.is_insider_owner == Some(1) && head.is_insider_issuer != Some(1);
     is_other && !has_tickers && (!has_industry || is_owner_only)
@@ -185,39 +222,96 @@ const TEXT_COLUMNS: [&str; 32] = [
 impl RegistrantTable {
     /// No rows yet; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
-        let texts = TEXT_COLUMNS.iter().map(|name| StringChunkedBuilder::new((*name).into(), 1024)).collect();
-        Self { bucket: bucket.to_owned(), texts, is_address_withheld: Vec::new(), has_submissions: Vec::new(), activity: Vec::new(), pointers: Vec::new() }
+        let texts = TEXT_COLUMNS
+            .iter()
+            .map(|name| StringChunkedBuilder::new((*name).into(), 1024))
+            .collect();
+        Self {
+            bucket: bucket.to_owned(),
+            texts,
+            is_address_withheld: Vec::new(),
+            has_submissions: Vec::new(),
+            activity: Vec::new(),
+            pointers: Vec::new(),
+        }
     }
 
     /// Adds the row of one registrant.
     ///
     /// # Issues
-    /// All warnings: `ticker_lists_differ`, `bad_value` for a value that is published as null, `pages_missing`.
+    /// All warnings: `ticker_lists_differ`, `bad_value` for a value that is published as null,
+    /// `pages_missing`.
     pub(super) fn push(&mut self, registrant: Registrant<'_>, issues: &mut Vec<Issue>) {
         let cik = registrant.cik;
         let record_id = registrant_record(cik);
-        let mut warn = |code: &str, detail: String| issues.push(finding(code, Severity::Warning, REGISTRANT, &record_id, detail));
+        let mut warn = |code: &str, detail: String| {
+            issues.push(finding(
+                code,
+                Severity::Warning,
+                REGISTRANT,
+                &record_id,
+                detail,
+            ))
+        };
         let (name, name_source) = registrant.name();
         let normalized_name = name.map(normalized);
         let name_published = name.filter(|name| Some(*name) != normalized_name.as_deref());
         let tickers = registrant.tickers();
-        warn_of_tickers(&tickers, registrant.head.is_some() && registrant.tickers.is_some(), &mut warn);
+        warn_of_tickers(
+            &tickers,
+            registrant.head.is_some() && registrant.tickers.is_some(),
+            &mut warn,
+        );
         if registrant.activity.missing_pages > 0 {
-            let Activity { missing_pages, missing_filings, .. } = registrant.activity;
-            warn("pages_missing", format!("{missing_pages} pages with {missing_filings} older filings are named and not in the archive"));
+            let Activity {
+                missing_pages,
+                missing_filings,
+                ..
+            } = registrant.activity;
+            warn(
+                "pages_missing",
+                format!(
+                    "{missing_pages} pages with {missing_filings} older filings are named and not in the archive"
+                ),
+            );
         }
         let empty = Head::default();
         let head = registrant.head.unwrap_or(&empty);
-        let is_withheld = registrant.head.is_some() && is_address_withheld(head, !tickers.is_empty());
-        let fiscal_year_end = checked(head.fiscal_year_end.as_ref(), "fiscalYearEnd", "a month and a day", month_and_day, &mut warn);
-        let is_sic = |text: &str| (text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.to_owned());
+        let is_withheld =
+            registrant.head.is_some() && is_address_withheld(head, !tickers.is_empty());
+        let fiscal_year_end = checked(
+            head.fiscal_year_end.as_ref(),
+            "fiscalYearEnd",
+            "a month and a day",
+            month_and_day,
+            &mut warn,
+        );
+        let is_sic = |text: &str| {
+            (text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()))
+                .then(|| text.to_owned())
+        };
         let sic = checked(head.sic.as_ref(), "sic", "four digits", is_sic, &mut warn);
         let [former_names, former_names_from, former_names_to] = former_names(head, &mut warn);
         let [filer_category, filer_statuses] = filer_category(head);
         let no_address = Address::default();
-        let address = head.addresses.as_ref().and_then(|addresses| addresses.business.as_ref()).unwrap_or(&no_address);
-        let precise = |text: &'_ Option<Text<'_>>| if is_withheld { None } else { given(text).map(str::to_owned) };
-        let classes = || registrant.tickers.iter().flat_map(|tickers| &tickers.classes);
+        let address = head
+            .addresses
+            .as_ref()
+            .and_then(|addresses| addresses.business.as_ref())
+            .unwrap_or(&no_address);
+        let precise = |text: &'_ Option<Text<'_>>| {
+            if is_withheld {
+                None
+            } else {
+                given(text).map(str::to_owned)
+            }
+        };
+        let classes = || {
+            registrant
+                .tickers
+                .iter()
+                .flat_map(|tickers| &tickers.classes)
+        };
         let list = |texts: Vec<&str>| Some(texts.join(LIST_SEPARATOR));
         let plain = |text: &Option<Text<'_>>| given(text).map(str::to_owned);
         let cells: [Option<String>; TEXT_COLUMNS.len()] = [
@@ -230,7 +324,12 @@ impl RegistrantTable {
             Some(former_names_from),
             Some(former_names_to),
             list(tickers.iter().map(|ticker| ticker.symbol).collect()),
-            list(tickers.iter().map(|ticker| ticker.exchange.unwrap_or(UNKNOWN)).collect()),
+            list(
+                tickers
+                    .iter()
+                    .map(|ticker| ticker.exchange.unwrap_or(UNKNOWN))
+                    .collect(),
+            ),
             list(classes().map(|class| class.symbol.as_str()).collect()),
             list(classes().map(|class| class.series_id.as_str()).collect()),
             list(classes().map(|class| class.class_id.as_str()).collect()),
@@ -269,21 +368,65 @@ impl RegistrantTable {
     /// When polars fails.
     pub(super) fn finish(self) -> Result<DataFrame> {
         let height = self.activity.len();
-        let mut columns: Vec<Column> = self.texts.into_iter().map(|builder| builder.finish().into_column()).collect();
-        columns.push(Column::new_scalar("bucket".into(), Scalar::from(PlSmallStr::from_string(self.bucket)), height));
-        columns.push(Column::new("is_address_withheld".into(), self.is_address_withheld));
+        let mut columns: Vec<Column> = self
+            .texts
+            .into_iter()
+            .map(|builder| builder.finish().into_column())
+            .collect();
+        columns.push(Column::new_scalar(
+            "bucket".into(),
+            Scalar::from(PlSmallStr::from_string(self.bucket)),
+            height,
+        ));
+        columns.push(Column::new(
+            "is_address_withheld".into(),
+            self.is_address_withheld,
+        ));
         columns.push(Column::new("has_submissions".into(), self.has_submissions));
         type Part = fn(&Activity) -> Span;
-        let parts: [(&str, Part); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
+        let parts: [(&str, Part); 3] = [
+            ("", |activity| activity.all),
+            ("annual_", |activity| activity.annual),
+            ("quarterly_", |activity| activity.quarterly),
+        ];
         for (prefix, part) in parts {
             let spans: Vec<Span> = self.activity.iter().map(part).collect();
-            let days = |day: fn(&Span) -> Option<Day>| spans.iter().map(|span| day(span).map(Day::number)).collect::<Vec<_>>();
-            columns.push(Column::new(format!("{prefix}first_filed").into(), days(|span| span.first)).cast(&DataType::Date)?);
-            columns.push(Column::new(format!("{prefix}last_filed").into(), days(|span| span.last)).cast(&DataType::Date)?);
-            columns.push(Column::new(format!("{prefix}filings").into(), spans.iter().map(|span| span.count).collect::<Vec<_>>()));
+            let days = |day: fn(&Span) -> Option<Day>| {
+                spans
+                    .iter()
+                    .map(|span| day(span).map(Day::number))
+                    .collect::<Vec<_>>()
+            };
+            columns.push(
+                Column::new(
+                    format!("{prefix}first_filed").into(),
+                    days(|span| span.first),
+                )
+                .cast(&DataType::Date)?,
+            );
+            columns.push(
+                Column::new(format!("{prefix}last_filed").into(), days(|span| span.last))
+                    .cast(&DataType::Date)?,
+            );
+            columns.push(Column::new(
+                format!("{prefix}filings").into(),
+                spans.iter().map(|span| span.count).collect::<Vec<_>>(),
+            ));
         }
-        columns.push(Column::new("missing_pages".into(), self.activity.iter().map(|activity| activity.missing_pages).collect::<Vec<_>>()));
-        columns.push(Column::new("missing_filings".into(), self.activity.iter().map(|activity| activity.missing_filings).collect::<Vec<_>>()));
+        columns.push(Column::new(
+            "missing_pages".into(),
+            self.activity
+                .iter()
+                .map(|activity| activity.missing_pages)
+                .collect::<Vec<_>>(),
+        ));
+        columns.push(Column::new(
+            "missing_filings".into(),
+            self.activity
+                .iter()
+                .map(|activity| activity.missing_filings)
+                .collect::<Vec<_>>(),
+        ));
         columns.push(pointer_column(self.pointers.iter().map(Vec::as_slice)));
         Ok(DataFrame::new(height, columns)?)
     }
@@ -294,7 +437,13 @@ fn given<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
 }
 
 /// A text in the form it should have; another one publishes null and a warning.
-fn checked(text: Option<&Text<'_>>, name: &str, expected: &str, read: impl Fn(&str) -> Option<String>, warn: &mut impl FnMut(&str, String)) -> Option<String> {
+fn checked(
+    text: Option<&Text<'_>>,
+    name: &str,
+    expected: &str,
+    read: impl Fn(&str) -> Option<String>,
+    warn: &mut impl FnMut(&str, String),
+) -> Option<String> {
     let text = text.and_then(Text::given)?;
     let value = read(text);
     if value.is_none() {
@@ -303,10 +452,24 @@ fn checked(text: Option<&Text<'_>>, name: &str, expected: &str, read: impl Fn(&s
     value
 }
 
-fn warn_of_tickers(tickers: &[Ticker<'_>], is_comparable: bool, warn: &mut impl FnMut(&str, String)) {
-    let differing: Vec<&str> = tickers.iter().filter(|ticker| ticker.is_in_lists != ticker.is_in_member).map(|ticker| ticker.symbol).collect();
+fn warn_of_tickers(
+    tickers: &[Ticker<'_>],
+    is_comparable: bool,
+    warn: &mut impl FnMut(&str, String),
+) {
+    let differing: Vec<&str> = tickers
+        .iter()
+        .filter(|ticker| ticker.is_in_lists != ticker.is_in_member)
+        .map(|ticker| ticker.symbol)
+        .collect();
     if is_comparable && !differing.is_empty() {
-        warn("ticker_lists_differ", format!("the ticker lists and the registrant's own member do not both have {}", differing.join(", ")));
+        warn(
+            "ticker_lists_differ",
+            format!(
+                "the ticker lists and the registrant's own member do not both have {}",
+                differing.join(", ")
+            ),
+        );
     }
 }
 
@@ -314,11 +477,18 @@ fn warn_of_tickers(tickers: &[Ticker<'_>], is_comparable: bool, warn: &mut impl 
 fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [String; 3] {
     let mut lists: [Vec<String>; 3] = Default::default();
     for former in head.former_names.iter().flatten() {
-        let Some(name) = given(&former.name) else { continue };
+        let Some(name) = given(&former.name) else {
+            continue;
+        };
         let mut day = |text: Option<&Text<'_>>| {
             // Midnight UTC: `2019-06-05T00:00:00.000Z`.
-            let date = |text: &str| text.get(..10).filter(|date| Day::from_iso(date.as_bytes()).is_some()).map(str::to_owned);
-            checked(text, "a former name's date", "a date", date, warn).unwrap_or_else(|| UNKNOWN.to_owned())
+            let date = |text: &str| {
+                text.get(..10)
+                    .filter(|date| Day::from_iso(date.as_bytes()).is_some())
+                    .map(str::to_owned)
+            };
+            checked(text, "a former name's date", "a date", date, warn)
+                .unwrap_or_else(|| UNKNOWN.to_owned())
         };
         lists[1].push(day(former.from.as_ref()));
         lists[2].push(day(former.to.as_ref()));
@@ -327,11 +497,17 @@ fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [String
     lists.map(|list| list.join(LIST_SEPARATOR))
 }
 
-/// The filer category, and the statuses that stand behind it: `Non-accelerated filer<br>Smaller reporting company`.
+/// The filer category, and the statuses that stand behind it: `Non-accelerated filer<br>Smaller
+/// reporting company`.
 fn filer_category(head: &Head<'_>) -> [Option<String>; 2] {
-    let Some(text) = given(&head.category) else { return [None, None] };
+    let Some(text) = given(&head.category) else {
+        return [None, None];
+    };
     let mut parts = text.split("<br>").map(str::trim);
-    let category = parts.next().filter(|part| !part.is_empty()).map(str::to_owned);
+    let category = parts
+        .next()
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned);
     let statuses: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     [category, Some(statuses.join(LIST_SEPARATOR))]
 }
@@ -357,14 +533,33 @@ mod tests {
 
     #[test]
     fn an_address_that_may_be_a_persons_is_withheld() {
-        let head = |text: &str| serde_json::from_str::<Head<'static>>(Box::leak(text.to_owned().into_boxed_str())).unwrap();
-        let person = head(r#"{"entityType":"other","sic":"","insiderTransactionForOwnerExists":1,"insiderTransactionForIssuerExists":0}"#);
-        let person_with_industry = head(r#"{"entityType":"other","sic":"7372","insiderTransactionForOwnerExists":1,"insiderTransactionForIssuerExists":0}"#);
+        let head = |text: &str| {
+            serde_json::from_str::<Head<'static>>(Box::leak(text.to_owned().into_boxed_str()))
+                .unwrap()
+        };
+        let person = head(
+            r#"{"entityType":"other","sic":"","insiderTransactionForOwnerExists":1,"insiderTransactionForIssuerExists":0}"#,
+        );
+        let person_with_industry = head(
+            r#"{"entityType":"other","sic":"7372","insiderTransactionForOwnerExists":1,"insiderTransactionForIssuerExists":0}"#,
+        );
         let nobody_known = head("{}");
-        let foreign_issuer = head(r#"{"entityType":"other","sic":"2741","insiderTransactionForOwnerExists":0,"insiderTransactionForIssuerExists":0}"#);
-        let company = head(r#"{"entityType":"operating","sic":"3571","insiderTransactionForOwnerExists":1,"insiderTransactionForIssuerExists":1}"#);
+        let foreign_issuer = head(
+            r#"{"entityType":"other","sic":"2741","insiderTransactionForOwnerExists":0,"insiderTransactionForIssuerExists":0}"#,
+        );
+        let company = head(
+            r#"{"entityType":"operating","sic":"3571","insiderTransactionForOwnerExists":1,"insiderTransactionForIssuerExists":1}"#,
+        );
         let fund = head(r#"{"entityType":"investment","sic":""}"#);
-        let withheld = [&person, &person_with_industry, &nobody_known, &foreign_issuer, &company, &fund].map(|head| is_address_withheld(head, false));
+        let withheld = [
+            &person,
+            &person_with_industry,
+            &nobody_known,
+            &foreign_issuer,
+            &company,
+            &fund,
+        ]
+        .map(|head| is_address_withheld(head, false));
         assert_eq!(withheld, [true, true, true, false, false, false]);
         assert!(!is_address_withheld(&person, true), "listed");
     }

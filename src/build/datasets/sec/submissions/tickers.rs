@@ -1,4 +1,5 @@
-//! The SEC's three ticker lists, by registrant. One odd row refuses its list: the SEC generates them, so that it means another file.
+//! The SEC's three ticker lists, by registrant. One odd row refuses its list: the SEC generates
+//! them, so that it means another file.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ pub(super) struct TickerLists {
     by_cik: BTreeMap<Cik, Tickers>,
 }
 
-/// What the ticker lists say of one registrant, each list in its own order, which is about that of market value.
+/// What the ticker lists say of one registrant, each list in its own order, which is about that of
+/// market value.
 #[derive(Debug, Default)]
 pub(super) struct Tickers {
     /// Of the list with exchanges.
@@ -24,7 +26,8 @@ pub(super) struct Tickers {
     pub(super) plain: Vec<Listed>,
     /// Share classes of funds.
     pub(super) classes: Vec<FundClass>,
-    /// All rows as they stand, each with its place, for the fingerprint: pointers are published too.
+    /// All rows as they stand, each with its place, for the fingerprint: pointers are published
+    /// too.
     pub(super) source_text: String,
 }
 
@@ -51,31 +54,60 @@ impl TickerLists {
     /// Reads the three lists.
     ///
     /// # Errors
-    /// `Format`, naming list and row, when a list is not in its layout: the SEC generates them, so that one odd row means another file.
+    /// `Format`, naming list and row, when a list is not in its layout: the SEC generates them, so
+    /// that one odd row means another file.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut lists = Self::default();
         for document in context.documents("sec.company_tickers_exchange")? {
             let rows = table_rows(&document, ["cik", "name", "ticker", "exchange"]);
-            for ([cik, name, ticker, exchange], pointer, source_text) in rows.context(|| document.snapshot.url.clone())? {
+            for ([cik, name, ticker, exchange], pointer, source_text) in
+                rows.context(|| document.snapshot.url.clone())?
+            {
                 let tickers = lists.of(&cik, &source_text, pointer, &document)?;
                 let exchange = Some(exchange).filter(|exchange| !exchange.is_empty());
-                tickers.listed.push(Listed { ticker: required(ticker, &source_text)?, exchange, name, pointer });
+                tickers.listed.push(Listed {
+                    ticker: required(ticker, &source_text)?,
+                    exchange,
+                    name,
+                    pointer,
+                });
             }
         }
         for document in context.documents("sec.company_tickers")? {
             let objects = objects(&document).context(|| document.snapshot.url.clone())?;
-            for (CompanyTicker { cik_str, ticker, title }, pointer, source_text) in objects {
+            for (
+                CompanyTicker {
+                    cik_str,
+                    ticker,
+                    title,
+                },
+                pointer,
+                source_text,
+            ) in objects
+            {
                 let tickers = lists.of(&cik_str.to_string(), &source_text, pointer, &document)?;
-                tickers.plain.push(Listed { ticker: required(ticker, &source_text)?, exchange: None, name: title, pointer });
+                tickers.plain.push(Listed {
+                    ticker: required(ticker, &source_text)?,
+                    exchange: None,
+                    name: title,
+                    pointer,
+                });
             }
         }
         for document in context.documents("sec.company_tickers_mf")? {
             let rows = table_rows(&document, ["cik", "seriesId", "classId", "symbol"]);
-            for ([cik, series_id, class_id, symbol], pointer, source_text) in rows.context(|| document.snapshot.url.clone())? {
+            for ([cik, series_id, class_id, symbol], pointer, source_text) in
+                rows.context(|| document.snapshot.url.clone())?
+            {
                 let tickers = lists.of(&cik, &source_text, pointer, &document)?;
                 // A class that has no symbol yet cannot be asked for by one.
                 if !symbol.is_empty() {
-                    tickers.classes.push(FundClass { symbol, series_id, class_id, pointer });
+                    tickers.classes.push(FundClass {
+                        symbol,
+                        series_id,
+                        class_id,
+                        pointer,
+                    });
                 }
             }
         }
@@ -92,10 +124,24 @@ impl TickerLists {
         self.by_cik.get(&cik)
     }
 
-    fn of(&mut self, cik: &str, source_text: &str, pointer: [u64; 4], document: &SourceDocument) -> Result<&mut Tickers> {
-        let cik = cik.parse().map_err(|error| Error::format(format!("{}: row {source_text}: {error}", document.snapshot.url)))?;
+    fn of(
+        &mut self,
+        cik: &str,
+        source_text: &str,
+        pointer: [u64; 4],
+        document: &SourceDocument,
+    ) -> Result<&mut Tickers> {
+        let cik = cik.parse().map_err(|error| {
+            Error::format(format!(
+                "{}: row {source_text}: {error}",
+                document.snapshot.url
+            ))
+        })?;
         let tickers = self.by_cik.entry(cik).or_default();
-        tickers.source_text.push_str(&format!("list {} {} {source_text}\n", document.snapshot.sha256, pointer[2]));
+        tickers.source_text.push_str(&format!(
+            "list {} {} {source_text}\n",
+            document.snapshot.sha256, pointer[2]
+        ));
         Ok(tickers)
     }
 }
@@ -103,25 +149,43 @@ impl TickerLists {
 impl Tickers {
     /// The registrant's name as the lists have it.
     pub(super) fn name(&self) -> Option<&str> {
-        self.listed.iter().chain(&self.plain).map(|listed| listed.name.as_str()).find(|name| !name.trim().is_empty())
+        self.listed
+            .iter()
+            .chain(&self.plain)
+            .map(|listed| listed.name.as_str())
+            .find(|name| !name.trim().is_empty())
     }
 
     /// Pointers to all rows.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
-        let listed = self.listed.iter().chain(&self.plain).map(|listed| listed.pointer);
-        listed.chain(self.classes.iter().map(|class| class.pointer)).flatten()
+        let listed = self
+            .listed
+            .iter()
+            .chain(&self.plain)
+            .map(|listed| listed.pointer);
+        listed
+            .chain(self.classes.iter().map(|class| class.pointer))
+            .flatten()
     }
 }
 
 fn required(ticker: String, source_text: &str) -> Result<String> {
-    if ticker.is_empty() { Err(Error::format(format!("row {source_text} has no ticker"))) } else { Ok(ticker) }
+    if ticker.is_empty() {
+        Err(Error::format(format!("row {source_text} has no ticker")))
+    } else {
+        Ok(ticker)
+    }
 }
 
 /// A row as texts, its pointer and its own text.
 type Row<T> = (T, [u64; 4], String);
 
-/// Reads `{"fields": [names], "data": [[cells], …]}`. Cells are texts, numbers by their digits, and nulls as blank texts.
-fn table_rows<const N: usize>(document: &SourceDocument, names: [&str; N]) -> Result<Vec<Row<[String; N]>>> {
+/// Reads `{"fields": [names], "data": [[cells], …]}`. Cells are texts, numbers by their digits, and
+/// nulls as blank texts.
+fn table_rows<const N: usize>(
+    document: &SourceDocument,
+    names: [&str; N],
+) -> Result<Vec<Row<[String; N]>>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Table<'m> {
@@ -130,16 +194,34 @@ fn table_rows<const N: usize>(document: &SourceDocument, names: [&str; N]) -> Re
         data: Vec<&'m RawValue>,
     }
     let text = text_of(document)?;
-    let table: Table<'_> = serde_json::from_str(text).map_err(|error| Error::format(format!("is not a table with `fields` and `data`: {error}")))?;
+    let table: Table<'_> = serde_json::from_str(text).map_err(|error| {
+        Error::format(format!("is not a table with `fields` and `data`: {error}"))
+    })?;
     if table.fields.iter().ne(names) {
-        return Err(Error::format(format!("has the fields {}, expected {}", table.fields.join(", "), names.join(", "))));
+        return Err(Error::format(format!(
+            "has the fields {}, expected {}",
+            table.fields.join(", "),
+            names.join(", ")
+        )));
     }
     let read = |row: &&RawValue| {
-        let refuse = || Error::format(format!("row {} is not {N} texts, numbers or nulls", row.get()));
-        let cells: Vec<serde_json::Value> = serde_json::from_str(row.get()).map_err(|_| refuse())?;
+        let refuse = || {
+            Error::format(format!(
+                "row {} is not {N} texts, numbers or nulls",
+                row.get()
+            ))
+        };
+        let cells: Vec<serde_json::Value> =
+            serde_json::from_str(row.get()).map_err(|_| refuse())?;
         let texts: Option<Vec<String>> = cells.into_iter().map(cell_text).collect();
-        let texts: [String; N] = texts.and_then(|texts| texts.try_into().ok()).ok_or_else(refuse)?;
-        Ok((texts, pointer_to(row, text, document.number), row.get().to_owned()))
+        let texts: [String; N] = texts
+            .and_then(|texts| texts.try_into().ok())
+            .ok_or_else(refuse)?;
+        Ok((
+            texts,
+            pointer_to(row, text, document.number),
+            row.get().to_owned(),
+        ))
     };
     table.data.iter().map(read).collect()
 }
@@ -164,10 +246,16 @@ struct CompanyTicker {
 /// Reads `{"0": {…}, "1": {…}, …}` in the order of the numbers.
 fn objects(document: &SourceDocument) -> Result<Vec<Row<CompanyTicker>>> {
     let text = text_of(document)?;
-    let rows: BTreeMap<u64, &RawValue> = serde_json::from_str(text).map_err(|error| Error::format(format!("is not an object of numbered rows: {error}")))?;
+    let rows: BTreeMap<u64, &RawValue> = serde_json::from_str(text)
+        .map_err(|error| Error::format(format!("is not an object of numbered rows: {error}")))?;
     let read = |row: &RawValue| {
-        let ticker = serde_json::from_str(row.get()).map_err(|error| Error::format(format!("row {}: {error}", row.get())))?;
-        Ok((ticker, pointer_to(row, text, document.number), row.get().to_owned()))
+        let ticker = serde_json::from_str(row.get())
+            .map_err(|error| Error::format(format!("row {}: {error}", row.get())))?;
+        Ok((
+            ticker,
+            pointer_to(row, text, document.number),
+            row.get().to_owned(),
+        ))
     };
     rows.into_values().map(read).collect()
 }
@@ -203,7 +291,11 @@ mod tests {
             obtained: Default::default(),
             mirror: None,
         };
-        SourceDocument { number: 7, snapshot, content: content.as_bytes().to_vec() }
+        SourceDocument {
+            number: 7,
+            snapshot,
+            content: content.as_bytes().to_vec(),
+        }
     }
 
     #[test]
@@ -213,9 +305,15 @@ mod tests {
         let cells: Vec<_> = rows.iter().map(|(cells, ..)| cells.join(" ")).collect();
         assert_eq!(cells, ["1067983 BRK-B", "1067983 BRK-A", "1318605 "]);
         let (_, [input, member, offset, length], source_text) = &rows[1];
-        assert_eq!((*input, *member, source_text.as_str()), (7, 0, r#"[1067983,"BRK-A"]"#));
+        assert_eq!(
+            (*input, *member, source_text.as_str()),
+            (7, 0, r#"[1067983,"BRK-A"]"#)
+        );
         let start = usize::try_from(*offset).unwrap();
-        assert_eq!(&text[start..start + usize::try_from(*length).unwrap()], source_text);
+        assert_eq!(
+            &text[start..start + usize::try_from(*length).unwrap()],
+            source_text
+        );
     }
 
     #[test]
@@ -227,10 +325,19 @@ mod tests {
             r#"{"fields":["cik","ticker"],"data":[[1,["A"]]]}"#,
             "<html>",
         ] {
-            assert!(table_rows(&document(wrong), ["cik", "ticker"]).is_err(), "{wrong}");
+            assert!(
+                table_rows(&document(wrong), ["cik", "ticker"]).is_err(),
+                "{wrong}"
+            );
         }
         assert!(objects(&document(r#"{"0":{"cik_str":1,"ticker":"A"}}"#)).is_err());
         let rows = objects(&document(r#"{"10":{"cik_str":1,"ticker":"B","title":"b"},"9":{"cik_str":1,"ticker":"A","title":"a"}}"#)).unwrap();
-        assert_eq!(rows.iter().map(|(row, ..)| row.ticker.as_str()).collect::<Vec<_>>(), ["A", "B"], "by number, not by text");
+        assert_eq!(
+            rows.iter()
+                .map(|(row, ..)| row.ticker.as_str())
+                .collect::<Vec<_>>(),
+            ["A", "B"],
+            "by number, not by text"
+        );
     }
 }

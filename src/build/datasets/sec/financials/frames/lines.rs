@@ -14,9 +14,17 @@ use pubdata_core::error::Result;
 /// # Errors
 /// When polars fails.
 pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
-    let rows = sources.iter().map(|source| source.selected.observations.len()).sum();
+    let rows = sources
+        .iter()
+        .map(|source| source.selected.observations.len())
+        .sum();
     let few = || DictionaryTexts::with_capacity(rows);
-    let mut rows = LineRows { common: Common::new(rows, rules), statement: few(), line: few(), label: few() };
+    let mut rows = LineRows {
+        common: Common::new(rows, rules),
+        statement: few(),
+        line: few(),
+        label: few(),
+    };
     for line in &rules.lines {
         rows.line.add_value(&line.key);
         rows.label.add_value(&line.label);
@@ -27,7 +35,10 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
         let periods = &source.selected.periods;
         for (place, line) in rules.lines.iter().enumerate() {
             let from = periods.partition_point(|period| period.measure < line.measure);
-            for period in periods[from..].iter().take_while(|period| period.measure == line.measure) {
+            for period in periods[from..]
+                .iter()
+                .take_while(|period| period.measure == line.measure)
+            {
                 rows.add(rules, source, &texts, (place, line), period);
             }
         }
@@ -45,7 +56,14 @@ struct LineRows {
 
 impl LineRows {
     /// Adds the rows of a period.
-    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, (place, line): (usize, &Line), period: &Period) {
+    fn add(
+        &mut self,
+        rules: &Rules,
+        source: &Source<'_>,
+        texts: &Texts,
+        (place, line): (usize, &Line),
+        period: &Period,
+    ) {
         let id = self.common.begin_id(LINES, &texts.cik);
         for part in [line.statement, ":", period.series.name(), ":"] {
             id.push_str(part);
@@ -54,8 +72,11 @@ impl LineRows {
         for part in [":", &line.key, ":"] {
             id.push_str(part);
         }
-        self.common.add_period(rules.measures[line.measure].unit, period);
-        period.observations().for_each(|position| self.common.add_observation(source, texts, period, position));
+        self.common
+            .add_period(rules.measures[line.measure].unit, period);
+        period
+            .observations()
+            .for_each(|position| self.common.add_observation(source, texts, period, position));
         let rows = period.observations().len();
         self.statement.push_times(line.statement, rows);
         self.line.push_places(place, rows);
@@ -64,7 +85,11 @@ impl LineRows {
 
     fn finish(self, bucket: &str) -> Result<DataFrame> {
         let mut columns = self.common.finish(bucket)?;
-        columns.extend([self.statement.finish("statement")?, self.line.finish("line")?, self.label.finish("label")?]);
+        columns.extend([
+            self.statement.finish("statement")?,
+            self.line.finish("line")?,
+            self.label.finish("label")?,
+        ]);
         Ok(DataFrame::new_infer_height(columns)?)
     }
 }

@@ -52,15 +52,26 @@ impl Finding {
             CONTRADICTED => "is not the number of shares that the report's other figures imply",
             _ => "has no place in a series",
         };
-        let detail = format!("{metric} of {period} in {} {} {what}", report.form.name(), report.accession);
+        let detail = format!(
+            "{metric} of {period} in {} {} {what}",
+            report.form.name(),
+            report.accession
+        );
         Issue {
             code: self.code.to_owned(),
             severity: Severity::Quarantine,
             dataset_id: VALUES.to_owned(),
-            record: Some(format!("{VALUES}:{}:{metric}:{period}:{}", selected.cik, report.accession)),
+            record: Some(format!(
+                "{VALUES}:{}:{metric}:{period}:{}",
+                selected.cik, report.accession
+            )),
             detail,
             source_text: None,
-            pointer: Some(SourcePointer { offset: u64::from(self.offset), length: u64::from(self.length), ..pointer }),
+            pointer: Some(SourcePointer {
+                offset: u64::from(self.offset),
+                length: u64::from(self.length),
+                ..pointer
+            }),
         }
     }
 }
@@ -73,7 +84,14 @@ struct Texts {
 
 impl Texts {
     fn new(selected: &Selected) -> Self {
-        Self { cik: cik_text(selected.cik), accessions: selected.reports.iter().map(|report| report.accession.to_string()).collect() }
+        Self {
+            cik: cik_text(selected.cik),
+            accessions: selected
+                .reports
+                .iter()
+                .map(|report| report.accession.to_string())
+                .collect(),
+        }
     }
 }
 
@@ -85,7 +103,8 @@ fn cik_text(cik: Cik) -> String {
 struct Common {
     record_id: StringChunkedBuilder,
     cik: DictionaryTexts,
-    /// Of the registrant whose rows are added: the place of its CIK, of the accession number of its first report, and of the form of each.
+    /// Of the registrant whose rows are added: the place of its CIK, of the accession number of its
+    /// first report, and of the form of each.
     cik_place: usize,
     first_accession: usize,
     forms: Vec<usize>,
@@ -166,9 +185,20 @@ impl Common {
     /// Begins the rows of a registrant.
     fn begin_source(&mut self, source: &Source<'_>, texts: &Texts) {
         self.cik_place = self.cik.add_value(texts.cik.as_str());
-        self.first_accession = texts.accessions.iter().map(|accession| self.accession_number.add_value(accession.as_str())).min().unwrap_or_default();
+        self.first_accession = texts
+            .accessions
+            .iter()
+            .map(|accession| self.accession_number.add_value(accession.as_str()))
+            .min()
+            .unwrap_or_default();
         self.forms.clear();
-        self.forms.extend(source.selected.reports.iter().map(|report| self.form.place_of(report.form.name())));
+        self.forms.extend(
+            source
+                .selected
+                .reports
+                .iter()
+                .map(|report| self.form.place_of(report.form.name())),
+        );
     }
 
     /// Begins record ids with dataset and registrant; `finish_id` adds one that is whole.
@@ -191,46 +221,73 @@ impl Common {
         self.cik.push_places(self.cik_place, rows);
         self.unit.push_times(unit_name(unit), rows);
         self.series.push_times(period.series.name(), rows);
-        self.fiscal_year.extend(repeat_n(Some(period.fiscal_year), rows));
-        self.fiscal_period.push_times(period.fiscal_period.name(), rows);
-        self.period_start.extend(repeat_n((period.start != NO_START).then(|| period.start.number()), rows));
-        self.period_end.extend(repeat_n(Some(period.end.number()), rows));
+        self.fiscal_year
+            .extend(repeat_n(Some(period.fiscal_year), rows));
+        self.fiscal_period
+            .push_times(period.fiscal_period.name(), rows);
+        self.period_start.extend(repeat_n(
+            (period.start != NO_START).then(|| period.start.number()),
+            rows,
+        ));
+        self.period_end
+            .extend(repeat_n(Some(period.end.number()), rows));
         self.is_ytd.extend(repeat_n(period.is_ytd, rows));
     }
 
-    /// Adds the rest of a period's row; its record id has been begun up to the report. `position` is the observation's among the registrant's.
-    fn add_observation(&mut self, source: &Source<'_>, texts: &Texts, period: &Period, position: usize) {
+    /// Adds the rest of a period's row; its record id has been begun up to the report. `position`
+    /// is the observation's among the registrant's.
+    fn add_observation(
+        &mut self,
+        source: &Source<'_>,
+        texts: &Texts,
+        period: &Period,
+        position: usize,
+    ) {
         let observation = &source.selected.observations[position];
         let report = &source.selected.reports[observation.report as usize];
         let begun = self.id.len();
-        self.id.push_str(&texts.accessions[observation.report as usize]);
+        self.id
+            .push_str(&texts.accessions[observation.report as usize]);
         self.record_id.append_value(&self.id);
         self.id.truncate(begun);
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
         self.add_concept(source, observation);
-        self.form.push_place(self.forms[observation.report as usize]);
+        self.form
+            .push_place(self.forms[observation.report as usize]);
         self.filed_date.push(Some(report.filed.number()));
-        self.accession_number.push_place(self.first_accession + observation.report as usize);
+        self.accession_number
+            .push_place(self.first_accession + observation.report as usize);
         self.add_warnings(observation.warnings);
-        self.observation.push(i32::try_from(position - period.observations().start + 1).ok());
+        self.observation
+            .push(i32::try_from(position - period.observations().start + 1).ok());
         self.is_latest.push(position == period.latest());
         self.change.push(observation.change.name());
         self.supersedes.push(observation.supersedes);
         self.is_restated.push(observation.is_restated);
         let is_of_period = observation.as_of.is_none();
-        self.reported_start.push((is_of_period && observation.start != period.start).then(|| observation.start.number()));
-        self.reported_end.push((is_of_period && observation.end != period.end).then(|| observation.end.number()));
+        self.reported_start.push(
+            (is_of_period && observation.start != period.start).then(|| observation.start.number()),
+        );
+        self.reported_end.push(
+            (is_of_period && observation.end != period.end).then(|| observation.end.number()),
+        );
     }
 
     /// Adds the concept of the figure and where it stands.
     fn add_concept(&mut self, source: &Source<'_>, observation: &Observation) {
         self.concept.push_place(usize::from(observation.concept));
-        self.pointers.push([source.input, source.member, u64::from(observation.offset), u64::from(observation.length)]);
+        self.pointers.push([
+            source.input,
+            source.member,
+            u64::from(observation.offset),
+            u64::from(observation.length),
+        ]);
     }
 
-    /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
+    /// Adds what is common to a row without a value: it points to the whole member, which does not
+    /// say it.
     fn add_missing(&mut self, unit: Unit, missing: &Missing, pointer: [u64; 4]) {
         self.unit.push(unit_name(unit));
         self.series.push(missing.series.name());
@@ -238,16 +295,25 @@ impl Common {
         self.period_start.push(None);
         self.concept.push_null();
         let filing = missing.filing;
-        self.fiscal_year.push(filing.map(|filing| filing.fiscal_year));
-        self.period_end.push(filing.map(|filing| filing.end.number()));
-        self.filed_date.push(filing.map(|filing| filing.filed.number()));
+        self.fiscal_year
+            .push(filing.map(|filing| filing.fiscal_year));
+        self.period_end
+            .push(filing.map(|filing| filing.end.number()));
+        self.filed_date
+            .push(filing.map(|filing| filing.filed.number()));
         match filing {
             Some(filing) => {
                 self.fiscal_period.push(filing.fiscal_period.name());
                 self.form.push(filing.form);
                 self.accession_number.push(&filing.accession.to_string());
             }
-            None => [&mut self.fiscal_period, &mut self.form, &mut self.accession_number].into_iter().for_each(DictionaryTexts::push_null),
+            None => [
+                &mut self.fiscal_period,
+                &mut self.form,
+                &mut self.accession_number,
+            ]
+            .into_iter()
+            .for_each(DictionaryTexts::push_null),
         }
         self.value.append_null();
         self.add_warnings(Warnings::default());
@@ -262,12 +328,18 @@ impl Common {
     }
 
     fn add_warnings(&mut self, warnings: Warnings) {
-        let place = self.sets.iter().rposition(|known| *known == warnings).unwrap_or_else(|| {
-            self.text.clear();
-            warnings.codes().for_each(|code| push_item(&mut self.text, code));
-            self.sets.push(warnings);
-            self.warnings.add_value(self.text.as_str())
-        });
+        let place = self
+            .sets
+            .iter()
+            .rposition(|known| *known == warnings)
+            .unwrap_or_else(|| {
+                self.text.clear();
+                warnings
+                    .codes()
+                    .for_each(|code| push_item(&mut self.text, code));
+                self.sets.push(warnings);
+                self.warnings.add_value(self.text.as_str())
+            });
         self.warnings.push_place(place);
     }
 
@@ -311,7 +383,10 @@ fn unit_name(unit: Unit) -> &'static str {
 }
 
 fn numbers(name: &str, numbers: Vec<Option<i32>>) -> Int32Chunked {
-    numbers.into_iter().collect::<Int32Chunked>().with_name(name.into())
+    numbers
+        .into_iter()
+        .collect::<Int32Chunked>()
+        .with_name(name.into())
 }
 
 fn dates(name: &str, days: Vec<Option<i32>>) -> Result<Column> {

@@ -44,7 +44,8 @@ const ONE: u128 = 10_000_000_000;
 
 /// What stands before and behind the point of a number in ten-thousand-millionths.
 ///
-/// Every row has one: ten thousand million is 2^10 times 5^10, and after the shift nearly all numbers fit a machine word.
+/// Every row has one: ten thousand million is 2^10 times 5^10, and after the shift nearly all
+/// numbers fit a machine word.
 fn parts(magnitude: u128) -> (u128, u128) {
     const FIVES: u64 = 5_u64.pow(10);
     match u64::try_from(magnitude >> 10) {
@@ -92,10 +93,20 @@ mod tests {
         assert_eq!(written(0), "0");
         assert_eq!(written(100_000_000_000), "10");
         assert_eq!(written(-20_000_000_001), "-2.0000000001");
-        // The largest whose shifted magnitude fits a machine word, the next one, and the largest of all.
-        assert_eq!(written((i128::from(u64::MAX) << 10) + 1_023), "1888946593147.8580854783");
-        assert_eq!(written((i128::from(u64::MAX) << 10) + 1_024), "1888946593147.8580854784");
-        assert_eq!(written(i128::MAX), "17014118346046923173168730371.5884105727");
+        // The largest whose shifted magnitude fits a machine word, the next one, and the largest of
+        // all.
+        assert_eq!(
+            written((i128::from(u64::MAX) << 10) + 1_023),
+            "1888946593147.8580854783"
+        );
+        assert_eq!(
+            written((i128::from(u64::MAX) << 10) + 1_024),
+            "1888946593147.8580854784"
+        );
+        assert_eq!(
+            written(i128::MAX),
+            "17014118346046923173168730371.5884105727"
+        );
         let mut text = String::new();
         let day = |iso: &str| Day::from_iso(iso.as_bytes()).unwrap();
         push_period(&mut text, day("2019-09-29"), day("2020-09-26"));

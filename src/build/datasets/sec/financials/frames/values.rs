@@ -1,5 +1,6 @@
-//! The rows of `sec.financial_value`: one per observation of a metric, and one with the reason for each metric and series that was never
-//! reported, and for each period whose report the archive lacks.
+//! The rows of `sec.financial_value`: one per observation of a metric, and one with the reason for
+//! each metric and series that was never reported, and for each period whose report the archive
+//! lacks.
 
 use polars::prelude::*;
 
@@ -17,7 +18,8 @@ use pubdata_core::error::Result;
 /// # Errors
 /// When polars fails.
 pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
-    let count = |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();
+    let count =
+        |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();
     let rows = sources.iter().map(count).sum();
     let mut rows = ValueRows {
         common: Common::new(rows, rules),
@@ -30,10 +32,20 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
         let texts = Texts::new(source.selected);
         rows.common.begin_source(source, &texts);
         let mut missing = source.selected.missing.iter().peekable();
-        let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
+        let metrics = source
+            .selected
+            .periods
+            .iter()
+            .filter(|period| rules.measures[period.measure].is_metric);
         for period in metrics {
             let place = (period.measure, period.series, Some(period.end));
-            while let Some(absent) = missing.next_if(|absent| (absent.measure, absent.series, absent.filing.map(|filing| filing.end)) <= place) {
+            while let Some(absent) = missing.next_if(|absent| {
+                (
+                    absent.measure,
+                    absent.series,
+                    absent.filing.map(|filing| filing.end),
+                ) <= place
+            }) {
                 rows.add_missing(rules, source, &texts, absent);
             }
             rows.add(rules, source, &texts, period);
@@ -72,7 +84,13 @@ impl ValueRows {
         }
     }
 
-    fn add_missing(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, missing: &Missing) {
+    fn add_missing(
+        &mut self,
+        rules: &Rules,
+        source: &Source<'_>,
+        texts: &Texts,
+        missing: &Missing,
+    ) {
         let measure = &rules.measures[missing.measure];
         let id = self.common.begin_id(VALUES, &texts.cik);
         for part in [measure.key.as_str(), ":", missing.series.name(), ":none"] {
@@ -83,7 +101,11 @@ impl ValueRows {
             id.push_str(&filing.accession.to_string());
         }
         self.common.finish_id();
-        self.common.add_missing(measure.unit, missing, [source.input, source.member, 0, source.size_bytes]);
+        self.common.add_missing(
+            measure.unit,
+            missing,
+            [source.input, source.member, 0, source.size_bytes],
+        );
         self.metric.push(&measure.key);
         self.as_of_date.push(None);
         self.null_reason.push(missing.reason);
