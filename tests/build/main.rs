@@ -11,3 +11,20 @@ mod decode;
 mod peers;
 mod publish;
 mod validate;
+
+use polars::prelude::{Column, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder};
+
+/// A list column; null in rows without items.
+fn lists<I>(name: &str, rows: impl Iterator<Item = Option<I>>) -> Column
+where
+    I: IntoIterator<Item: AsRef<str>>,
+{
+    let mut lists = ListStringChunkedBuilder::new(name.into(), 0, 0);
+    for row in rows {
+        match row.map(|items| items.into_iter().collect::<Vec<_>>()) {
+            Some(items) => lists.append_values_iter(items.iter().map(AsRef::as_ref)),
+            None => lists.append_null(),
+        }
+    }
+    lists.finish().into_column()
+}

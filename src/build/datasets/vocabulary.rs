@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Fault;
-use pubdata_core::contract::{Contracts, LIST_SEPARATOR};
+use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, nearest};
 
@@ -20,7 +20,7 @@ pub const UNKNOWN: &str = "unknown";
 
 /// A word without a known meaning, as records keep it: `status=Hold`.
 pub fn unknown_value(column: &str, word: &str) -> String {
-    format!("{column}={}", word.replace(LIST_SEPARATOR, " "))
+    format!("{column}={word}")
 }
 
 /// Reads from a declaration which columns are published under the publisher's own names.

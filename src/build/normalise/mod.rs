@@ -5,7 +5,9 @@ mod day;
 mod dictionary_texts;
 mod few_texts;
 mod instant;
+mod lists;
 mod pointer_rows;
+mod sorted;
 
 use polars::prelude::*;
 
@@ -13,8 +15,10 @@ pub use day::{day_from_epoch, day_from_pattern, without_time};
 pub use dictionary_texts::DictionaryTexts;
 pub use few_texts::{FewTexts, few_texts};
 pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
+pub use lists::{ListRows, list_column};
 pub use pointer_rows::PointerRows;
 pub use pubdata_core::contract::Day;
+pub use sorted::sorted;
 
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;

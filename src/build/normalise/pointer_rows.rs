@@ -75,6 +75,26 @@ impl PointerRows {
     }
 }
 
+impl PointerRows {
+    /// Returns a column of some of the rows.
+    pub fn take(&self, name: &str, rows: &[IdxSize]) -> Column {
+        let all: Vec<Option<&[u64]>> = self.iter().collect();
+        let numbers = rows
+            .iter()
+            .map(|at| all[*at as usize].map_or(0, <[u64]>::len))
+            .sum();
+        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
+            name.into(),
+            rows.len(),
+            numbers,
+            DataType::UInt64,
+        );
+        rows.iter()
+            .for_each(|at| lists.append_opt_slice(all[*at as usize]));
+        lists.finish().into_column()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use polars::prelude::*;

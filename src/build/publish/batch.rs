@@ -21,9 +21,9 @@ use polars::prelude::{
 use rayon::prelude::*;
 
 use crate::normalise::FewTexts;
-use crate::normalise::PointerRows;
+use crate::normalise::{ListRows, PointerRows};
 use pubdata_core::contract::{
-    Column, Contract, Day, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields,
+    Column, Contract, Day, Physical, arrow_schema, parse_decimal, pointer_fields,
 };
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::provenance::{Inputs, SourcePointer};
@@ -126,7 +126,8 @@ impl Cells<'_> {
         let expected = match physical {
             Physical::Decimal if self.column.column_type.is_decimal_text() => FrameType::String,
             Physical::Date if series.dtype() == &FrameType::Date => FrameType::Date,
-            Physical::String | Physical::Date | Physical::StringList => FrameType::String,
+            Physical::String | Physical::Date => FrameType::String,
+            Physical::StringList => FrameType::List(Box::new(FrameType::String)),
             Physical::Int32 => FrameType::Int32,
             Physical::Int64 | Physical::Decimal => FrameType::Int64,
             Physical::Float64 => FrameType::Float64,
@@ -164,7 +165,7 @@ impl Cells<'_> {
                 Arc::new(self.decimal_texts(series.str()?)?)
             }
             Physical::Decimal => Arc::new(self.decimals()?),
-            Physical::StringList => Arc::new(self.lists(series.str()?)?),
+            Physical::StringList => Arc::new(self.lists()?),
             Physical::Pointers => Arc::new(self.pointers(inputs)?),
         })
     }
@@ -250,24 +251,20 @@ impl Cells<'_> {
             .with_precision_and_scale(column_type.precision, column_type.scale)?)
     }
 
-    fn lists(&self, texts: &StringChunked) -> Result<ListArray> {
+    fn lists(&self) -> Result<ListArray> {
+        let rows = ListRows::of(self.series)?;
         let mut items = StringBuilder::new();
-        let mut lengths = Vec::with_capacity(texts.len());
-        for (row, text) in texts.iter().enumerate() {
-            let text = text.unwrap_or_default();
-            let list: Vec<&str> = if text.is_empty() {
-                Vec::new()
-            } else {
-                text.split(LIST_SEPARATOR).collect()
-            };
-            if list.contains(&"") {
-                return Err(self.at(
-                    row,
-                    format_args!("holds `{text}`, a list with an empty item"),
-                ));
+        let mut lengths = Vec::with_capacity(self.series.len());
+        for (row, list) in rows.iter().enumerate() {
+            let mut length = 0;
+            for item in list.into_iter().flatten() {
+                if item.is_empty() {
+                    return Err(self.at(row, "holds a list with an empty item"));
+                }
+                items.append_value(item);
+                length += 1;
             }
-            list.iter().for_each(|item| items.append_value(item));
-            lengths.push(list.len());
+            lengths.push(length);
         }
         let field = Field::new_list_field(DataType::Utf8, false);
         Ok(ListArray::try_new(

@@ -4,7 +4,8 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, range, rows_where, show};
-use pubdata_core::contract::{Column, Day, LIST_SEPARATOR, Severity, parse_decimal};
+use crate::normalise::ListRows;
+use pubdata_core::contract::{Column, Day, Severity, parse_decimal};
 
 /// Checks each cell against the type of its column: presence, digits, values, bounds, dates, list
 /// items, and the form of `record_id`.
@@ -119,13 +120,9 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
             ));
         }
         Physical::StringList => {
-            let has_items = |list: &str| {
-                list.is_empty() || list.split(LIST_SEPARATOR).all(|item| !item.is_empty())
-            };
-            let rows = range::texts_that(cells.str()?, |list| !has_items(list));
             broken.push((
                 "empty_list_item",
-                rows,
+                range::lists_with(&ListRows::of(cells)?, str::is_empty),
                 "a list without empty items".to_owned(),
             ));
         }
@@ -160,8 +157,8 @@ fn rows_unlike(
         Physical::String | Physical::Date => {
             Ok(range::texts_that(cells.str()?, |text| !is_accepted(text)))
         }
-        Physical::StringList => Ok(range::texts_that(cells.str()?, |list| {
-            !list.is_empty() && !list.split(LIST_SEPARATOR).all(&is_accepted)
+        Physical::StringList => Ok(range::lists_with(&ListRows::of(cells)?, |item| {
+            !is_accepted(item)
         })),
         other => Err(Error::config(format!(
             "column `{}` is {other:?}: `digits` and `values` are for texts",

@@ -331,7 +331,7 @@ fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Resul
     let column = column_of(contract, &condition.column)?;
     if matches!(
         column.column_type.physical,
-        Physical::Decimal | Physical::Float64 | Physical::Pointers
+        Physical::Decimal | Physical::Float64 | Physical::StringList | Physical::Pointers
     ) {
         return Err(Error::config(format!(
             "a condition on column `{}` needs a text, a flag, a date or an integer",

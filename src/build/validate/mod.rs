@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::normalise::pointers;
+use crate::normalise::{pointers, sorted};
 use pubdata_core::contract::{self, ColumnType, Contract, Physical};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::issue::{Issue, Severity};
@@ -251,15 +251,14 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     } else {
         frame.filter(&is_kept)?
     };
-    let order = contract
-        .sort_by
-        .iter()
-        .map(String::as_str)
-        .chain(["record_id"]);
+    let mut order: Vec<&str> = contract.sort_by.iter().map(String::as_str).collect();
+    if !order.contains(&"record_id") {
+        order.push("record_id");
+    }
     let frame = if is_rising {
         frame
     } else {
-        frame.sort(order, SortMultipleOptions::default())?
+        sorted(&frame, &order)?
     };
     let warnings = warnings::count(&frame)?;
     let words = words::count(contract, &frame)?;
@@ -349,8 +348,12 @@ fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Resul
         .column(name)
         .map_or(0, |column| column.column_type.scale);
     Ok(match frame.column(name)?.get(row)? {
-        AnyValue::String(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
-        AnyValue::StringOwned(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
+        AnyValue::String(text) => format!("`{text}`"),
+        AnyValue::StringOwned(text) => format!("`{text}`"),
+        AnyValue::List(items) if items.dtype() == &DataType::String => {
+            let items: Vec<&str> = items.str()?.iter().map(Option::unwrap_or_default).collect();
+            format!("`{}`", items.join(","))
+        }
         AnyValue::Int64(units) if scale > 0 => range::decimal(units, scale),
         other => other.str_value().into_owned(),
     })

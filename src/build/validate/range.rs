@@ -4,7 +4,7 @@
 use polars::prelude::*;
 
 use super::{Error, Physical, Result};
-use crate::normalise::few_texts;
+use crate::normalise::{ListRows, few_texts};
 use pubdata_core::contract::{Column, Day, parse_decimal};
 
 /// The rows of a column of numbers or dates whose value lies outside the bounds; nulls lie inside.
@@ -104,6 +104,15 @@ pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Ve
     match few_texts(cells) {
         Some(texts) if !texts.iter().any(|text| is_broken(text)) => Vec::new(),
         _ => rows_that(cells.iter(), is_broken),
+    }
+}
+
+/// The rows with a list in which an item fulfils a condition. Where few items differ each of them
+/// is looked at once, and mostly none fulfils it.
+pub fn lists_with(lists: &ListRows, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
+    match few_texts(lists.items()) {
+        Some(items) if !items.iter().any(|item| is_broken(item)) => Vec::new(),
+        _ => rows_that(lists.iter(), |mut items| items.any(&is_broken)),
     }
 }
 

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 
 use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
-use crate::normalise::PointerRows;
-use crate::normalise::few_texts;
+use crate::normalise::{ListRows, PointerRows, few_texts, list_column};
 
 /// Brings a frame into the contract's column order, with `warnings` filled in and
 /// `validation_status` left out.
@@ -51,11 +50,12 @@ pub fn conform(
     {
         problems.push(format!("column `{name}` is not in the contract"));
     }
+    let list_type = DataType::List(Box::new(DataType::String));
     let given = match frame.column("warnings") {
-        Ok(found) if *found.dtype() == DataType::String => Some(found.str()?),
+        Ok(found) if *found.dtype() == list_type => Some(found),
         Ok(found) => {
             problems.push(format!(
-                "column `warnings` is {}, expected str",
+                "column `warnings` is {}, expected {list_type}",
                 found.dtype()
             ));
             None
@@ -78,13 +78,16 @@ pub fn conform(
     }
     let warnings = match given {
         Some(codes) if codes.null_count() == 0 => codes.clone(),
-        Some(codes) => StringChunked::from_iter_values(
-            "warnings".into(),
-            codes.iter().map(Option::unwrap_or_default),
-        ),
-        None => StringChunked::full("warnings".into(), "", frame.height()),
+        Some(codes) => {
+            let codes = ListRows::of(codes.as_materialized_series())?;
+            list_column(
+                "warnings",
+                codes.iter().map(|row| row.into_iter().flatten()),
+            )
+        }
+        None => list_column("warnings", std::iter::repeat_n([""; 0], frame.height())),
     };
-    columns.push(warnings.into_column());
+    columns.push(warnings);
     let mut frame = DataFrame::new(frame.height(), columns)?;
     frame.rechunk_mut_par();
     check_partition(&frame, partition)?;
@@ -96,7 +99,8 @@ pub fn conform(
 fn frame_type(column_type: &ColumnType) -> DataType {
     match column_type.physical {
         Physical::Decimal if column_type.is_decimal_text() => DataType::String,
-        Physical::String | Physical::Date | Physical::StringList => DataType::String,
+        Physical::String | Physical::Date => DataType::String,
+        Physical::StringList => DataType::List(Box::new(DataType::String)),
         Physical::Int32 => DataType::Int32,
         Physical::Int64 | Physical::Decimal => DataType::Int64,
         Physical::Float64 => DataType::Float64,

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use polars::prelude::*;
 
 use super::{Breach, Contract, Result};
-use crate::normalise::DictionaryTexts;
-use pubdata_core::contract::LIST_SEPARATOR;
+use crate::normalise::{DictionaryTexts, ListRows, list_column};
 use pubdata_core::issue::{Issue, Severity};
 
 /// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows'
-/// `warnings`: joined as lists are, sorted, each once. A warning about no row of the frame becomes
+/// `warnings`: sorted, each once. A warning about no row of the frame becomes
 /// a note; one about a row of a source that no record was made from is told by the account of the
 /// source's rows.
 ///
@@ -67,36 +66,33 @@ pub fn fill(
             about[0].detail
         ));
     }
-    let given = frame.column("warnings")?.str()?;
+    let given = lists(&frame)?;
     if found.is_empty() && given.iter().all(|codes| codes.is_some_and(is_sorted)) {
         return Ok(frame);
     }
     let merged = given.iter().enumerate().map(|(row, codes)| {
-        let codes = codes.unwrap_or_default();
         let found = found.get(&row).map(Vec::as_slice).unwrap_or_default();
-        if codes.is_empty() && found.is_empty() {
-            return String::new();
-        }
-        let all: BTreeSet<&str> = codes
-            .split(LIST_SEPARATOR)
+        codes
+            .into_iter()
+            .flatten()
             .map(str::trim)
             .filter(|code| !code.is_empty())
             .chain(found.iter().copied())
-            .collect();
-        all.into_iter().collect::<Vec<_>>().join(LIST_SEPARATOR)
+            .collect::<BTreeSet<&str>>()
     });
-    let merged = StringChunked::from_iter_values("warnings".into(), merged);
-    frame.with_column(merged.into_column())?;
+    let merged = list_column("warnings", merged);
+    frame.with_column(merged)?;
     Ok(frame)
 }
 
 /// Whether a list of codes is as it is published: sorted, each once.
-fn is_sorted(codes: &str) -> bool {
+fn is_sorted<'c>(mut codes: impl Iterator<Item = &'c str>) -> bool {
     let mut last = "";
-    codes.is_empty()
-        || codes
-            .split(LIST_SEPARATOR)
-            .all(|code| code == code.trim() && std::mem::replace(&mut last, code) < code)
+    codes.all(|code| code == code.trim() && std::mem::replace(&mut last, code) < code)
+}
+
+fn lists(frame: &DataFrame) -> Result<ListRows> {
+    ListRows::of(frame.column("warnings")?.as_materialized_series())
 }
 
 /// Counts records by warning code.
@@ -105,18 +101,10 @@ fn is_sorted(codes: &str) -> bool {
 /// `Format`, when the frame lacks `warnings`: a programming error.
 pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
-    for codes in frame
-        .column("warnings")?
-        .str()?
-        .iter()
-        .flatten()
-        .filter(|codes| !codes.is_empty())
-    {
-        for code in codes.split(LIST_SEPARATOR) {
-            match counts.get_mut(code) {
-                Some(count) => *count += 1,
-                None => _ = counts.insert(code.to_owned(), 1),
-            }
+    for code in lists(frame)?.iter().flatten().flatten() {
+        match counts.get_mut(code) {
+            Some(count) => *count += 1,
+            None => _ = counts.insert(code.to_owned(), 1),
         }
     }
     Ok(counts)
@@ -132,8 +120,8 @@ pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<Data
         statuses.add_value("passed"),
         statuses.add_value("passed_with_warnings"),
     );
-    for codes in frame.column("warnings")?.str()?.iter() {
-        statuses.push_place(if codes.unwrap_or_default().is_empty() {
+    for codes in lists(&frame)?.iter() {
+        statuses.push_place(if codes.into_iter().flatten().next().is_none() {
             passed
         } else {
             passed_with_warnings

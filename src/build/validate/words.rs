@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use polars::prelude::*;
 
 use super::{Contract, Result};
-use pubdata_core::contract::{LIST_SEPARATOR, UNKNOWN_VALUES};
+use crate::normalise::ListRows;
+use pubdata_core::contract::UNKNOWN_VALUES;
 use pubdata_store::{WordCounts, WordTally};
 
 /// Counts the words of the coded columns of a table, by column; nothing of columns without a text
@@ -23,16 +24,12 @@ pub fn count(contract: &Contract, frame: &DataFrame) -> Result<BTreeMap<String, 
     {
         return Ok(BTreeMap::new());
     }
-    for list in frame
-        .column(UNKNOWN_VALUES)?
-        .str()?
+    let lists = ListRows::of(frame.column(UNKNOWN_VALUES)?.as_materialized_series())?;
+    lists
         .iter()
         .flatten()
-        .filter(|list| !list.is_empty())
-    {
-        list.split(LIST_SEPARATOR)
-            .for_each(|item| tally.add_unknown(item));
-    }
+        .flatten()
+        .for_each(|item| tally.add_unknown(item));
     for raw in contract
         .columns
         .iter()

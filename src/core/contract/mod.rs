@@ -14,7 +14,7 @@ pub use day::Day;
 pub use dictionary::{data_dictionary, type_name};
 pub use load::{Contracts, load};
 pub use types::{
-    Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity,
-    UNKNOWN_VALUES, ValueNotes, WORD_BASIS, parse_decimal,
+    Column, ColumnType, Condition, Contract, Invariant, Physical, Rule, Severity, UNKNOWN_VALUES,
+    ValueNotes, WORD_BASIS, parse_decimal,
 };
 pub use vocabulary::{Words, normalized_word};

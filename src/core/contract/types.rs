@@ -203,9 +203,6 @@ pub struct ColumnType {
     pub words: Words,
 }
 
-/// Between the items of a list in frames: a character that no published text holds.
-pub const LIST_SEPARATOR: &str = "\u{1f}";
-
 /// Most digits of a decimal that frames carry as a number.
 const MAX_NUMBER_PRECISION: u8 = 18;
 
@@ -285,8 +282,7 @@ fn power_of_ten(exponent: usize) -> i128 {
 
 /// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of
 /// unscaled units, or the number's text when it has more than 18 digits; `Date` an ISO string or a
-/// polars date; `StringList` one string joined with [`LIST_SEPARATOR`]; `Pointers` the list that
-/// `provenance` describes.
+/// polars date; `StringList` a list of strings; `Pointers` the list that `provenance` describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "How a column is stored.")]

@@ -15,6 +15,7 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{PartReport, Staging};
 
 use super::{Place, build, column, contract, frame, inputs, pointers};
+use crate::lists;
 
 /// Subjects by their keys: how many rows each has, and a number that its rows depend on.
 type Subjects = BTreeMap<u32, (usize, i64)>;
@@ -39,12 +40,17 @@ fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
     let texts = |name: &str, of: &dyn Fn(&Row) -> Option<String>| {
         Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>())
     };
+    let lists_of = |name: &str, of: &dyn Fn(&Row) -> Option<Vec<String>>| {
+        let made: Vec<_> = rows.iter().map(of).collect();
+        lists(name, made.iter().map(Option::as_deref))
+    };
     let warnings = |row: &Row| {
-        Some(if number(row) % 5 == 0 {
-            "odd\u{1f}late".to_owned()
+        let codes: &[&str] = if number(row) % 5 == 0 {
+            &["odd", "late"]
         } else {
-            String::new()
-        })
+            &[]
+        };
+        Some(codes.iter().map(|code| (*code).to_owned()).collect())
     };
     let pointed: Vec<[u64; 4]> = rows
         .iter()
@@ -96,13 +102,12 @@ fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
                 .collect::<Vec<_>>(),
         )
         .into(),
-        texts("grades", &|row| {
-            (number(row) % 6 != 0).then(|| format!("PK\u{1f}{}", number(row) % 13))
-        })
-        .into(),
+        lists_of("grades", &|row| {
+            (number(row) % 6 != 0).then(|| vec!["PK".to_owned(), (number(row) % 13).to_string()])
+        }),
         texts("validation_status", &|_| Some("passed".to_owned())).into(),
         pointers(&pointed.iter().map(<[u64; 4]>::as_slice).collect::<Vec<_>>()).into(),
-        texts("warnings", &warnings).into(),
+        lists_of("warnings", &warnings),
     ])
     .unwrap()
 }
@@ -152,18 +157,9 @@ fn part_of(
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
     let rows = rows_of(subjects, |subject| !kept.contains(&subject));
     let mut report = PartReport::default();
-    for codes in rows
-        .column("warnings")
-        .unwrap()
-        .str()
-        .unwrap()
-        .iter()
-        .flatten()
-        .filter(|codes| !codes.is_empty())
-    {
-        codes
-            .split('\u{1f}')
-            .for_each(|code| *report.warnings.entry(code.to_owned()).or_default() += 1);
+    let codes = rows.column("warnings").unwrap().list().unwrap().get_inner();
+    for code in codes.str().unwrap().iter().flatten() {
+        *report.warnings.entry(code.to_owned()).or_default() += 1;
     }
     let table = BuiltTable {
         report,

@@ -11,6 +11,7 @@ use pubdata_store::{
 };
 
 use super::{Place, build, carried, contracts, frame, pointers, task_id};
+use crate::lists;
 
 /// Publishes the builds one after the other, 2023 staying as it was, and compares the two releases.
 async fn compare_builds(
@@ -92,8 +93,9 @@ async fn added_removed_and_changed_records_are_counted_and_shown_with_their_caus
     later
         .with_column(Series::new("share".into(), [Some(-5_i64), Some(123), Some(999_999)]).into())
         .unwrap();
+    let grades: [Option<&[&str]>; 3] = [Some(&["PK"]), None, Some(&["09", "10"])];
     later
-        .with_column(Series::new("grades".into(), [Some("PK"), None, Some("09\u{1f}10")]).into())
+        .with_column(lists("grades", grades.into_iter()))
         .unwrap();
     let found = compare_builds(
         &contracts(),

@@ -22,6 +22,8 @@ use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::provenance::{Inputs, Obtained, Snapshot};
 use pubdata_store::{Home, PartReport, Releases, TaskEntry};
 
+use crate::lists;
+
 pub const NOW: &str = "2026-01-02T03:04:05Z";
 
 fn column(name: &str, physical: Physical, nullable: bool) -> Column {
@@ -129,10 +131,13 @@ pub fn frame(year: i32, persons: i64) -> DataFrame {
         "is_open" => [Some(true), None, Some(false)],
         "opened" => [Some("1969-12-31"), None, Some("2024-02-29")],
         "share" => [Some(-5_i64), None, Some(999_999)],
-        "grades" => [Some("PK\u{1f}KG\u{1f}01"), None, Some("")],
         "validation_status" => ["passed", "passed", "passed_with_warnings"],
     )
     .unwrap();
+    let grades: [Option<&[&str]>; 3] = [Some(&["PK", "KG", "01"]), None, Some(&[])];
+    frame
+        .with_column(lists("grades", grades.into_iter()))
+        .unwrap();
     frame
         .with_column(pointers(&[&[0, 1, 10, 20], &[1, 0, 0, 5, 0, 1, 30, 2], &[]]).into())
         .unwrap();

@@ -14,6 +14,7 @@ use pubdata_core::ids::Digest;
 use pubdata_store::Staging;
 
 use super::{Place, build, contract, contracts, frame, inputs, pointers, task_id};
+use crate::lists;
 
 fn staged_bytes(place: &Place) -> Bytes {
     let build = build(2024, "one", frame(2024, 7));
@@ -273,7 +274,7 @@ fn large_parts_have_bounded_row_groups() {
         Series::new("is_open".into(), vec![Some(true); rows]).into(),
         text("opened", None).into(),
         Series::new("share".into(), vec![None::<i64>; rows]).into(),
-        text("grades", None).into(),
+        lists("grades", vec![None; rows].into_iter()),
         text("validation_status", Some("passed")).into(),
         pointers(&vec![&[0_u64, 1, 10, 20][..]; rows]).into(),
     ])
@@ -365,8 +366,20 @@ fn a_frame_that_is_not_as_the_contract_says_is_refused_with_column_and_record() 
         &["column `lat`", first, "not a finite number"],
     );
     check_refused(
-        Series::new("grades".into(), [None, Some("PK\u{1f}\u{1f}01"), None]),
+        lists(
+            "grades",
+            [None, Some(&["PK", "", "01"][..]), None].into_iter(),
+        )
+        .take_materialized_series(),
         &["column `grades`", second, "empty item"],
+    );
+    check_refused(
+        lists("grades", [None, Some(&[""][..]), None].into_iter()).take_materialized_series(),
+        &["column `grades`", second, "empty item"],
+    );
+    check_refused(
+        Series::new("grades".into(), [None, Some("PK"), None]),
+        &["column `grades` is str", "list[str]"],
     );
     check_refused(
         pointers(&[&[0, 0, 1, 1], &[0, 0, 1], &[]]),

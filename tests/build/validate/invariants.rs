@@ -2,8 +2,8 @@ use pubdata_build::validate::validate;
 use pubdata_core::contract::{Physical, Rule};
 
 use super::{
-    Row, candidate, changed_contract, check, contract, contracts, expectations, inputs, row,
-    verdict_of,
+    Row, candidate, changed_contract, check, contract, contracts, expectations, inputs, lists_of,
+    row, verdict_of,
 };
 
 fn changed(change: impl Fn(&mut Row)) -> Row {
@@ -199,8 +199,8 @@ fn sum_within_warns_about_both_rows_of_the_group() {
     };
     let warned: Vec<String> = texts("record_id")
         .into_iter()
-        .zip(texts("warnings"))
-        .filter(|(_, codes)| codes == "tenure_adds_up")
+        .zip(lists_of(&verdict.frame, "warnings"))
+        .filter(|(_, codes)| *codes == ["tenure_adds_up"])
         .map(|(id, _)| id)
         .collect();
     assert_eq!(

@@ -22,6 +22,8 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::{Declarations, Drift, Expectations};
 use pubdata_core::provenance::{Inputs, Obtained, Snapshot, SourcePointer};
 
+use crate::lists;
+
 const CONTRACT: &str = include_str!("thing.toml");
 
 /// The built-in contracts and the test contract.
@@ -66,10 +68,10 @@ pub struct Row {
     pub portion: Option<f64>,
     pub is_open: Option<bool>,
     pub since: Option<String>,
-    pub grades: Option<String>,
+    pub grades: Option<Vec<&'static str>>,
     pub lat: Option<f64>,
     pub lon: Option<f64>,
-    pub warnings: Option<String>,
+    pub warnings: Option<Vec<&'static str>>,
     pub pointers: Vec<u64>,
 }
 
@@ -87,7 +89,7 @@ pub fn row(state: &str, metric: &str) -> Row {
         portion: Some(0.5),
         is_open: Some(true),
         since: Some("2024-02-29".to_owned()),
-        grades: Some("01\u{1f}02".to_owned()),
+        grades: Some(vec!["01", "02"]),
         lat: Some(34.1),
         lon: Some(-118.4),
         warnings: None,
@@ -129,24 +131,45 @@ pub fn frame(rows: &[Row]) -> DataFrame {
         BooleanChunked::from_iter_options("is_open".into(), rows.iter().map(|row| row.is_open))
             .into_column(),
         texts("since", |row| row.since.as_ref()),
-        texts("grades", |row| row.grades.as_ref()),
+        lists("grades", rows.iter().map(|row| row.grades.as_deref())),
         Float64Chunked::from_iter_options("lat".into(), rows.iter().map(|row| row.lat))
             .into_column(),
         Float64Chunked::from_iter_options("lon".into(), rows.iter().map(|row| row.lon))
             .into_column(),
-        texts("warnings", |row| row.warnings.as_ref()),
+        lists("warnings", rows.iter().map(|row| row.warnings.as_deref())),
         pointers.finish().into_column(),
     ];
     DataFrame::new(rows.len(), columns).unwrap()
 }
 
+/// The lists of a column without nulls.
+pub fn lists_of(frame: &DataFrame, name: &str) -> Vec<Vec<String>> {
+    let lists = frame.column(name).unwrap().list().unwrap();
+    let items = |items: Series| {
+        items
+            .str()
+            .unwrap()
+            .iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect()
+    };
+    lists.into_iter().flatten().map(items).collect()
+}
+
 /// A frame as text, one line per row, for comparing whole tables.
 pub fn lines(frame: &DataFrame) -> Vec<String> {
     let cell = |column: &Column, row: usize| match column.get(row).unwrap() {
-        AnyValue::List(numbers) => format!(
-            "{:?}",
-            numbers.u64().unwrap().iter().flatten().collect::<Vec<_>>()
-        ),
+        AnyValue::List(items) => match items.u64() {
+            Ok(numbers) => format!("{:?}", numbers.iter().flatten().collect::<Vec<_>>()),
+            Err(_) => items
+                .str()
+                .unwrap()
+                .iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(","),
+        },
         other => other.str_value().into_owned(),
     };
     (0..frame.height())

@@ -29,7 +29,7 @@ fn any_row() -> impl Strategy<Value = Row> {
             0 => row.record_id = Some("test.thing:same".into()),
             1 => row.record_id = None,
             2 => row.lat = None,
-            3 => row.warnings = Some("aged".into()),
+            3 => row.warnings = Some(vec!["aged"]),
             4 => row.state = None,
             _ => {}
         }

@@ -119,7 +119,7 @@ fn passed_table_has_the_contracts_columns_in_order() {
             .into_iter()
             .eq(contract().columns.iter().map(|column| &column.name))
     );
-    let expected = "test.thing:2023:01:population|2023|01|population|persons|123|45|null|7|0.5|true|2024-02-29|01\u{1f}02|34.1|-118.4|passed||[0, 1, 100, 20]";
+    let expected = "test.thing:2023:01:population|2023|01|population|persons|123|45|null|7|0.5|true|2024-02-29|01,02|34.1|-118.4|passed||[0, 1, 100, 20]";
     assert_eq!(lines(&verdict.frame), [expected]);
     assert_eq!(lines(&verdict.frame), lines(&verdict_of(&rows).frame));
 }

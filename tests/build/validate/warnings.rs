@@ -1,13 +1,13 @@
 use pubdata_build::validate::validate;
 use pubdata_core::issue::Severity;
 
-use super::{Row, candidate, contract, expectations, inputs, issue, pointer, row};
+use super::{Row, candidate, contract, expectations, inputs, issue, lists_of, pointer, row};
 
 #[test]
 fn warnings_of_normalise_are_merged_sorted_and_counted() {
     let rows = [
         Row {
-            warnings: Some("rounded\u{1f}aged".into()),
+            warnings: Some(vec!["rounded", "aged"]),
             ..row("01", "population")
         },
         row("02", "population"),
@@ -54,8 +54,12 @@ fn warnings_of_normalise_are_merged_sorted_and_counted() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        texts("warnings"),
-        ["aged\u{1f}corrected\u{1f}rounded", "corrected", ""]
+        lists_of(&verdict.frame, "warnings"),
+        [
+            vec!["aged", "corrected", "rounded"],
+            vec!["corrected"],
+            vec![]
+        ]
     );
     assert_eq!(
         texts("validation_status"),
@@ -103,7 +107,7 @@ fn warning_about_no_published_record_becomes_a_note_unless_it_names_its_row() {
 #[test]
 fn warnings_of_rows_quarantined_are_not_counted() {
     let broken = Row {
-        warnings: Some("aged".into()),
+        warnings: Some(vec!["aged"]),
         persons: Some(-1),
         ..row("01", "population")
     };

@@ -2,6 +2,7 @@
 //! numbers that may be a tax identification number are left out.
 
 use std::borrow::Cow;
+use std::iter::repeat_n;
 
 use polars::prelude::*;
 
@@ -16,9 +17,9 @@ use crate::datasets::Context;
 use crate::datasets::context::finding;
 use crate::datasets::placeholders::PLACEHOLDER;
 use crate::datasets::vocabulary::{DECLARED, SHARED_VOCABULARY, UNKNOWN, unknown_value};
-use crate::normalise::{Day, Rejects, day_from_pattern, pointers, without_time};
+use crate::normalise::{Day, Rejects, day_from_pattern, list_column, pointers, without_time};
 use pubdata_core::canonical;
-use pubdata_core::contract::{LIST_SEPARATOR, Words};
+use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
@@ -312,8 +313,10 @@ impl<'f> Reader<'f> {
             self.texts.0.column(POINTERS)?.clone(),
         ];
         drop(normalized);
-        columns
-            .extend(["former_names", "assumed_names"].map(|name| constant(name, "", self.height)));
+        columns.extend(
+            ["former_names", "assumed_names"]
+                .map(|name| list_column(name, repeat_n([""; 0], self.height))),
+        );
         self.note_bad_zips();
         columns.extend(self.statuses());
         columns.extend(self.types());
@@ -323,12 +326,7 @@ impl<'f> Reader<'f> {
         columns.extend(self.agent()?);
         columns.push(self.officers_complete());
         columns.extend(self.last_report());
-        columns.push(strings(
-            "unknown_values",
-            self.unknown_values
-                .iter()
-                .map(|values| Some(values.join(LIST_SEPARATOR))),
-        ));
+        columns.push(list_column("unknown_values", self.unknown_values.iter()));
         Ok(columns)
     }
 
@@ -391,15 +389,9 @@ impl<'f> Reader<'f> {
                 .as_deref()
                 .filter(|_| self.texts.cell("entity_number", row).is_some())
                 .map(|number| format!("state_entity_number={number}"));
-            Some(
-                [own, other(row)]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join(LIST_SEPARATOR),
-            )
+            own.into_iter().chain(other(row))
         };
-        strings("identifiers", (0..self.height).map(identifiers))
+        list_column("identifiers", (0..self.height).map(identifiers))
     }
 
     /// Page where the registry shows the entity, where such pages have addresses.

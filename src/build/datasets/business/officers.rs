@@ -14,7 +14,7 @@ use crate::datasets::Context;
 use crate::datasets::context::finding;
 use crate::datasets::placeholders::{self, Holds, PLACEHOLDER};
 use crate::datasets::vocabulary::{UNKNOWN, unknown_value};
-use crate::normalise::{pointer_column, pointers};
+use crate::normalise::{list_column, pointer_column, pointers};
 use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
@@ -98,16 +98,13 @@ pub(super) fn table(
                 .iter()
                 .map(|entry| entry.officer.zip.map(|text| zip(text).0)),
         ),
-        strings(
+        list_column(
             "unknown_values",
             entries.iter().map(|entry| {
-                Some(
-                    entry
-                        .officer
-                        .unknown_title()
-                        .map(|title| unknown_value("title", title))
-                        .unwrap_or_default(),
-                )
+                entry
+                    .officer
+                    .unknown_title()
+                    .map(|title| unknown_value("title", title))
             }),
         ),
         pointer_column(numbers.iter().map(Vec::as_slice)),

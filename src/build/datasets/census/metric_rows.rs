@@ -9,7 +9,6 @@ use super::estimate::{Cells, Reading, Unknown};
 use super::metrics::{Level, Metric, Settings};
 use crate::datasets::context::finding;
 use crate::normalise::{DictionaryTexts, left_join, pointer_column, pointers, text};
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
@@ -45,7 +44,7 @@ pub(super) struct MetricSource<'s> {
     share: Option<PublishedColumns>,
     universe: &'s (String, Vec<u64>),
     /// What the record says where the value comes from, when it comes from the table.
-    variables: String,
+    variables: Vec<String>,
     moe_variable: Option<String>,
 }
 
@@ -81,8 +80,7 @@ impl<'s> MetricSource<'s> {
                 .estimates()
                 .into_iter()
                 .chain(metric.denominator())
-                .collect::<Vec<_>>()
-                .join(LIST_SEPARATOR),
+                .collect(),
             moe_variable: metric.moe_variable(),
         })
     }
@@ -150,7 +148,11 @@ impl<'s> MetricSource<'s> {
     }
 
     /// The cells that a value would come from, with their variables: `B19013_E001=-777777777`.
-    fn cells_as_published(&self, area: usize, published: Option<PublishedCells<'_>>) -> String {
+    fn cells_as_published(
+        &self,
+        area: usize,
+        published: Option<PublishedCells<'_>>,
+    ) -> Vec<String> {
         let cells: Vec<(String, Option<&str>)> = match (&self.metric.published, published) {
             (Some(share), Some((estimate, moe, _))) => {
                 vec![(share.estimate.clone(), estimate), (share.moe.clone(), moe)]
@@ -172,13 +174,10 @@ impl<'s> MetricSource<'s> {
                 estimates.chain(whole).chain(moe).collect()
             }
         };
-        let cells = cells.into_iter().map(|(variable, cell)| {
-            format!(
-                "{variable}={}",
-                cell.unwrap_or_default().replace(LIST_SEPARATOR, " ")
-            )
-        });
-        cells.collect::<Vec<_>>().join(LIST_SEPARATOR)
+        cells
+            .into_iter()
+            .map(|(variable, cell)| format!("{variable}={}", cell.unwrap_or_default()))
+            .collect()
     }
 }
 
@@ -191,6 +190,8 @@ pub(super) struct MetricRows<'l> {
     area_name: DictionaryTexts,
     /// Columns of which few texts differ, in the order of their names.
     few: [DictionaryTexts; FEW_COLUMNS.len()],
+    /// Columns of lists, in the order of their names.
+    lists: [ListStringChunkedBuilder; LIST_COLUMNS.len()],
     value: Vec<Option<i64>>,
     bound: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
@@ -207,7 +208,7 @@ pub(super) struct MetricRows<'l> {
 /// Most rows point to a row of their table, to their area's name and to their universe.
 const NUMBERS_OF_A_ROW: usize = 12;
 
-const FEW_COLUMNS: [&str; 12] = [
+const FEW_COLUMNS: [&str; 9] = [
     "metric",
     "unit",
     "bound_type",
@@ -216,11 +217,10 @@ const FEW_COLUMNS: [&str; 12] = [
     "null_reason",
     "universe",
     "table_id",
-    "variables",
     "moe_variable",
-    "warnings",
-    "unknown_values",
 ];
+
+const LIST_COLUMNS: [&str; 3] = ["variables", "warnings", "unknown_values"];
 
 impl<'l> MetricRows<'l> {
     /// With room for so many rows.
@@ -233,6 +233,7 @@ impl<'l> MetricRows<'l> {
             area: texts(),
             area_name: texts(),
             few: FEW_COLUMNS.map(|_| texts()),
+            lists: LIST_COLUMNS.map(|name| ListStringChunkedBuilder::new(name.into(), rows, 0)),
             value: Vec::with_capacity(rows),
             bound: Vec::with_capacity(rows),
             moe: Vec::with_capacity(rows),
@@ -282,7 +283,7 @@ impl<'l> MetricRows<'l> {
             .as_ref()
             .filter(|_| share_pointer.is_some());
         let is_derived = metric.denominator.is_some() && share.is_none();
-        let mut unknown_values = String::new();
+        let mut unknown_values = Vec::new();
         let reading = source.read(area, published).unwrap_or_else(|unknown| {
             let place = share.map_or(&metric.table, |share| &share.table);
             let detail = format!("{place}: {}; declare what it means under settings.jam_values in pipelines/census/acs5.toml", unknown.0);
@@ -301,11 +302,15 @@ impl<'l> MetricRows<'l> {
             reading.null_reason,
             Some(share.map_or(table_universe, |share| &share.universe)),
             Some(share.map_or(&metric.table, |share| &share.table)),
-            Some(share.map_or(&source.variables, |share| &share.estimate)),
             share.map_or(source.moe_variable.as_deref(), |share| Some(&share.moe)),
-            Some(reading.warning.unwrap_or_default()),
-            Some(&unknown_values),
         ];
+        let variables = share.map_or(source.variables.as_slice(), |share| {
+            std::slice::from_ref(&share.estimate)
+        });
+        let [of_variables, of_warnings, of_unknown] = &mut self.lists;
+        of_variables.append_values_iter(variables.iter().map(String::as_str));
+        of_warnings.append_values_iter(reading.warning.into_iter());
+        of_unknown.append_values_iter(unknown_values.iter().map(String::as_str));
         self.record_ids.append_value(&self.record_id);
         for (column, text) in [
             (&mut self.area, Some(code)),
@@ -332,7 +337,7 @@ impl<'l> MetricRows<'l> {
         self.pointer_ends.push(self.pointers.len());
     }
 
-    pub(super) fn finish(self) -> Result<(DataFrame, Vec<Issue>)> {
+    pub(super) fn finish(mut self) -> Result<(DataFrame, Vec<Issue>)> {
         let height = self.value.len();
         let mut columns = vec![
             self.record_ids.finish().into_column(),
@@ -342,6 +347,11 @@ impl<'l> MetricRows<'l> {
         for (column, name) in self.few.into_iter().zip(FEW_COLUMNS) {
             columns.push(column.finish(name)?);
         }
+        columns.extend(
+            self.lists
+                .iter_mut()
+                .map(|list| list.finish().into_column()),
+        );
         columns.push(Column::new_scalar(
             "vintage_year".into(),
             Scalar::from(self.vintage),

@@ -12,7 +12,7 @@ use super::{LICENSE, Reader};
 use crate::datasets::placeholders::PLACEHOLDER;
 use crate::datasets::vocabulary::{DECLARED, SHARED_VOCABULARY, UNKNOWN, unknown_value};
 use pubdata_core::canonical::{address, license_number, line, phone, state};
-use pubdata_core::contract::{LIST_SEPARATOR, Words};
+use pubdata_core::contract::Words;
 use pubdata_core::issue::{Issue, Severity};
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ published_row! {
         profession_raw: Option<String>,
         profession_basis: Option<String>,
         license_class: Option<String>,
-        classifications: Option<String>,
+        classifications: Vec<String>,
         holder_name: Option<String>,
         holder_name_normalized: Option<String>,
         holder_type: Option<String>,
@@ -43,7 +43,7 @@ published_row! {
         holder_suffix: Option<String>,
         business_name: Option<String>,
         dba: Option<String>,
-        principals: Option<String>,
+        principals: Vec<String>,
         status: Option<String>,
         status_raw: Option<String>,
         status_basis: Option<String>,
@@ -71,7 +71,7 @@ published_row! {
         workers_comp_insurer: Option<String>,
         workers_comp_expiration_date: Option<String>,
         verify_url: Option<String>,
-        unknown_values: Option<String>,
+        unknown_values: Vec<String>,
         bond_amount: Cents,
         insurance_amount: Cents,
     }
@@ -255,7 +255,7 @@ pub(super) fn license(
         profession_raw: Some(profession_raw(settings, row)),
         profession_basis: profession_basis.map(str::to_owned),
         license_class: own("license_class"),
-        classifications: Some(classifications(settings, row)),
+        classifications: classifications(settings, row),
         holder_name: Some(name),
         holder_name_normalized: Some(name_normalized),
         holder_type: party.map(str::to_owned),
@@ -265,7 +265,7 @@ pub(super) fn license(
         holder_suffix: some(&person.suffix),
         business_name,
         dba: own("dba"),
-        principals: Some(principals.join(LIST_SEPARATOR)),
+        principals,
         status,
         status_raw: own("status"),
         status_basis: Some(status_basis.to_owned()),
@@ -301,7 +301,7 @@ pub(super) fn license(
                 .as_deref()
                 .and_then(|template| fill(template, row))
         }),
-        unknown_values: Some(warnings.unknown_values.join(LIST_SEPARATOR)),
+        unknown_values: std::mem::take(&mut warnings.unknown_values),
         bond_amount: Cents(warnings.money(bond, "bond_amount")),
         insurance_amount: Cents(warnings.money(insurance, "insurance_amount")),
     };
@@ -527,7 +527,7 @@ fn profession_raw(settings: &Settings, row: Row<'_>) -> String {
     .to_owned()
 }
 
-fn classifications(settings: &Settings, row: Row<'_>) -> String {
+fn classifications(settings: &Settings, row: Row<'_>) -> Vec<String> {
     let describe = |code: String, text: Option<&str>| {
         let description =
             text.or_else(|| settings.class_description.get(&code).map(String::as_str));
@@ -564,7 +564,7 @@ fn classifications(settings: &Settings, row: Row<'_>) -> String {
             listed.push(class);
         }
     });
-    listed.join(LIST_SEPARATOR)
+    listed
 }
 
 /// Where the holder is, without the street.

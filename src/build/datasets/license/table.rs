@@ -13,6 +13,7 @@ use pubdata_core::issue::Issue;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Text(Option<String>),
+    List(Vec<String>),
     Cents(Option<i64>),
     Ordinal(i32),
 }
@@ -24,6 +25,12 @@ pub(super) struct Cents(pub(super) Option<i64>);
 impl From<Option<String>> for Cell {
     fn from(text: Option<String>) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<Vec<String>> for Cell {
+    fn from(items: Vec<String>) -> Self {
+        Self::List(items)
     }
 }
 
@@ -69,6 +76,7 @@ pub(super) struct PublishedRow {
 
 enum Builder {
     Text(StringChunkedBuilder),
+    List(ListStringChunkedBuilder),
     Cents(PrimitiveChunkedBuilder<Int64Type>),
     Ordinal(PrimitiveChunkedBuilder<Int32Type>),
 }
@@ -183,6 +191,7 @@ impl Builder {
     fn new(name: &str, cell: &Cell) -> Self {
         match cell {
             Cell::Text(_) => Self::Text(StringChunkedBuilder::new(name.into(), 1024)),
+            Cell::List(_) => Self::List(ListStringChunkedBuilder::new(name.into(), 1024, 0)),
             Cell::Cents(_) => Self::Cents(PrimitiveChunkedBuilder::new(name.into(), 1024)),
             Cell::Ordinal(_) => Self::Ordinal(PrimitiveChunkedBuilder::new(name.into(), 1024)),
         }
@@ -191,6 +200,9 @@ impl Builder {
     fn append(&mut self, cell: Cell) {
         match (self, cell) {
             (Self::Text(builder), Cell::Text(text)) => builder.append_option(text),
+            (Self::List(builder), Cell::List(items)) => {
+                builder.append_values_iter(items.iter().map(String::as_str));
+            }
             (Self::Cents(builder), Cell::Cents(cents)) => builder.append_option(cents),
             (Self::Ordinal(builder), Cell::Ordinal(number)) => builder.append_value(number),
             _ => unreachable!("a column's cells are of one kind"),
@@ -200,6 +212,7 @@ impl Builder {
     fn finish(self) -> Column {
         match self {
             Self::Text(builder) => builder.finish().into_column(),
+            Self::List(mut builder) => builder.finish().into_column(),
             Self::Cents(builder) => builder.finish().into_column(),
             Self::Ordinal(builder) => builder.finish().into_column(),
         }

@@ -12,10 +12,9 @@ use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::normalise::{
-    Rejects, convert, degrees, filtered, left_join, pointer_column, pointers, require, text,
-    text_column, us_date,
+    Rejects, convert, degrees, filtered, left_join, list_column, pointer_column, pointers, require,
+    text, text_column, us_date,
 };
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::Declaration;
@@ -236,7 +235,7 @@ impl Reader<'_> {
                     .into_iter()
                     .map(Option::flatten),
             ),
-            strings("grades_offered", offered.into_iter().map(Some)),
+            list_column("grades_offered", offered.iter()),
             Column::new("is_grades_reported".into(), is_reported),
             strings(
                 "status_effective_date",
@@ -323,30 +322,26 @@ impl Reader<'_> {
 
     /// What the publisher has where a category is null because it is not known.
     fn unknown_values(&self) -> Column {
-        let mut cells = vec![String::new(); self.frame.height()];
+        let mut cells = vec![Vec::new(); self.frame.height()];
         for (row, column, cell) in &self.unknown {
-            if !cells[*row].is_empty() {
-                cells[*row].push_str(LIST_SEPARATOR);
-            }
-            cells[*row].push_str(&format!("{column}={}", cell.replace(LIST_SEPARATOR, " ")));
+            cells[*row].push(format!("{column}={cell}"));
         }
-        strings("unknown_values", cells.into_iter().map(Some))
+        list_column("unknown_values", cells.iter())
     }
 
-    /// The grades offered, joined with commas, and whether the school reports them.
-    fn grades_offered(&mut self, settings: &Settings) -> Result<(Vec<String>, Vec<bool>)> {
-        let mut offered = vec![String::new(); self.frame.height()];
+    /// The grades that each school offers, and whether it reports them.
+    fn grades_offered<'s>(
+        &mut self,
+        settings: &'s Settings,
+    ) -> Result<(Vec<Vec<&'s str>>, Vec<bool>)> {
+        let mut offered = vec![Vec::new(); self.frame.height()];
         let mut is_reported = vec![true; self.frame.height()];
         for code in &settings.grade.codes {
             let column = format!("g_{}", code.to_lowercase());
             let cells = text(self.frame, &column)?;
             for (row, cell) in cells.iter().enumerate() {
                 match cell.map(|cell| settings.grade_offered.get(cell).map(String::as_str)) {
-                    Some(Some("yes")) if offered[row].is_empty() => offered[row].push_str(code),
-                    Some(Some("yes")) => {
-                        offered[row].push_str(LIST_SEPARATOR);
-                        offered[row].push_str(code);
-                    }
+                    Some(Some("yes")) => offered[row].push(code.as_str()),
                     Some(Some("no")) => {}
                     Some(Some(_)) | None => is_reported[row] = false,
                     Some(None) => {

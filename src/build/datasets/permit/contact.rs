@@ -10,9 +10,8 @@ use super::organizations::{self, NamesOf, Party};
 use super::settings::{ContactGroup, Names, Settings, lower_case};
 use crate::datasets::placeholders::{Holds, is_placeholder};
 use crate::datasets::vocabulary::{UNKNOWN, unknown_value};
-use crate::normalise::pointer_column;
+use crate::normalise::{list_column, pointer_column};
 use pubdata_core::canonical::{license_number, name, phone, state};
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::Result;
 
 /// Columns of a party, behind the prefix of its group.
@@ -104,9 +103,10 @@ pub(super) fn frame<'a>(
         ),
         text!("other_license_scheme", other_license_scheme),
         text!("phone", phone),
-        made("unknown_values", items, |(_, contact, ..)| {
-            Some(contact.unknown_values.join(LIST_SEPARATOR))
-        }),
+        list_column(
+            "unknown_values",
+            items.iter().map(|(_, contact, ..)| &contact.unknown_values),
+        ),
         pointer_column(items.iter().map(|(.., pointers)| *pointers)),
     ];
     Ok(DataFrame::new(height, columns)?)

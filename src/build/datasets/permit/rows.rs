@@ -13,8 +13,7 @@ use super::frame_columns::{Feed, constant, degrees, made, texts, whole};
 use super::settings::{Merge, Settings};
 use super::{description, tags};
 use crate::datasets::vocabulary::UNKNOWN;
-use crate::normalise::pointer_column;
-use pubdata_core::contract::LIST_SEPARATOR;
+use crate::normalise::{list_column, pointer_column};
 use pubdata_core::error::Result;
 
 /// Columns that are read wherever they are mapped.
@@ -587,13 +586,12 @@ pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> 
         }),
         text!("parcel", location.parcel),
         text!("property_id", location.property_id),
-        made("tags", items, |(permit, _)| {
-            Some(permit.tags.join(LIST_SEPARATOR))
-        }),
+        list_column("tags", items.iter().map(|(permit, _)| &permit.tags)),
         text!("source_url", source_url),
-        made("unknown_values", items, |(permit, _)| {
-            Some(permit.unknown_values.join(LIST_SEPARATOR))
-        }),
+        list_column(
+            "unknown_values",
+            items.iter().map(|(permit, _)| &permit.unknown_values),
+        ),
         pointer_column(items.iter().map(|(_, pointers)| pointers.as_slice())),
     ];
     Ok(DataFrame::new(height, columns)?)

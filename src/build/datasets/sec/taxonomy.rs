@@ -16,9 +16,8 @@ use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, SourceArchive, Table, settings};
 use crate::decode::Member;
-use crate::normalise::pointer_column;
+use crate::normalise::{list_column, pointer_column};
 use document::{Element, Label, Range, Summation};
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::{Declaration, expand};
@@ -666,9 +665,6 @@ fn frame(rows: &[Row]) -> Result<DataFrame> {
             .with_name(name.into())
             .into_column()
     };
-    let list = |name: &str, of: &dyn Fn(&Row) -> String| {
-        StringChunked::from_iter_values(name.into(), rows.iter().map(of)).into_column()
-    };
     let columns = vec![
         required("record_id", &|row| &row.record_id),
         required("taxonomy", &|row| &row.taxonomy),
@@ -694,14 +690,15 @@ fn frame(rows: &[Row]) -> Result<DataFrame> {
         flag("is_nillable", &|row| row.is(|element| &element.is_nillable)),
         text("label", &|row| row.label.as_deref()),
         text("documentation", &|row| row.documentation.as_deref()),
-        list("other_labels", &|row| row.other_labels.join(LIST_SEPARATOR)),
+        list_column("other_labels", rows.iter().map(|row| &row.other_labels)),
         flag("is_deprecated", &|row| row.is_deprecated),
         text("deprecated_date", &|row| row.deprecated_date.as_deref()),
         text("deprecated_note", &|row| row.deprecated_note.as_deref()),
-        list("calculation_parents", &|row| {
-            row.calculation_parents.join(LIST_SEPARATOR)
-        }),
-        list("absent_parts", &|row| row.absent_parts.join(LIST_SEPARATOR)),
+        list_column(
+            "calculation_parents",
+            rows.iter().map(|row| &row.calculation_parents),
+        ),
+        list_column("absent_parts", rows.iter().map(|row| &row.absent_parts)),
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())).with_name(POINTERS.into()),
     ];
     Ok(DataFrame::new(rows.len(), columns)?)

@@ -3,10 +3,9 @@
 use polars::prelude::*;
 
 use super::BOUNDARY;
-use crate::normalise::{pointer_column, text_column};
+use crate::normalise::{list_column, pointer_column, text_column};
 use pubdata_core::canonical::address::AddressKind;
 use pubdata_core::canonical::street::parse_street;
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::Result;
 
 /// Where jurisdictions apply in a period.
@@ -93,7 +92,7 @@ impl Boundary {
     /// Joins what tells the record from others so that it can stand in an address; fields that are
     /// empty at the end are left out.
     fn boundary_key(&self) -> String {
-        let special = self.special("+");
+        let special = self.special().collect::<Vec<_>>().join("+");
         let codes = [
             self.county_code.as_deref().unwrap_or_default(),
             self.place_code.as_deref().unwrap_or_default(),
@@ -108,13 +107,11 @@ impl Boundary {
         joined
     }
 
-    /// The special districts with their types, joined.
-    fn special(&self, separator: &str) -> String {
+    /// The special districts with their types.
+    fn special(&self) -> impl Iterator<Item = String> {
         self.special_codes
             .iter()
             .map(|(kind, code)| format!("{kind}={code}"))
-            .collect::<Vec<_>>()
-            .join(separator)
     }
 }
 
@@ -169,10 +166,7 @@ pub(super) fn frame(rows: &[Boundary], bucket: &str) -> Result<DataFrame> {
         ),
         texts("county_code", |row| row.county_code.as_deref()),
         texts("place_code", |row| row.place_code.as_deref()),
-        text_column(
-            "special_codes",
-            rows.iter().map(|row| Some(row.special(LIST_SEPARATOR))),
-        ),
+        list_column("special_codes", rows.iter().map(Boundary::special)),
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())),
     ];
     Ok(DataFrame::new(rows.len(), columns)?)

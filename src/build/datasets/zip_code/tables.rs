@@ -3,9 +3,8 @@
 use polars::prelude::*;
 
 use super::{COUNTY, TimeZone, ZIP, Zip, ZipCounty};
-use crate::normalise::{pointer_column, text_column};
+use crate::normalise::{list_column, pointer_column, text_column};
 use pubdata_core::canonical::state;
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::Result;
 
 pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
@@ -17,9 +16,7 @@ pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
         texts("type", |row| Some(row.zip_type.clone())),
         texts("type_raw", |row| row.type_raw.clone()),
         texts("city", |row| Some(row.city.clone())),
-        texts("other_cities", |row| {
-            Some(row.other_cities.join(LIST_SEPARATOR))
-        }),
+        list_column("other_cities", rows.iter().map(|row| &row.other_cities)),
         texts("state", |row| Some(row.state.clone())),
         texts("military_region", |row| row.military_region.clone()),
         texts("state_name", |row| state::name(&row.state).map(title_case)),

@@ -18,8 +18,7 @@ use crate::datasets::sec::filing::{Filing, by_cik, periodic_filings};
 use crate::datasets::sec::shards::shards_of;
 use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode::Member;
-use crate::normalise::pointer_column;
-use pubdata_core::contract::LIST_SEPARATOR;
+use crate::normalise::{list_column, pointer_column};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Cik, Digest};
 use pubdata_core::issue::{Issue, Severity};
@@ -443,9 +442,10 @@ fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
         texts("member_digest", &|company| company.digest.to_string()),
         counts("size_bytes", &|company| company.size_bytes),
         texts("entity_name", &|company| company.facts.entity_name.clone()),
-        texts("taxonomies", &|company| {
-            company.facts.taxonomies.join(LIST_SEPARATOR)
-        }),
+        list_column(
+            "taxonomies",
+            companies.iter().map(|company| &company.facts.taxonomies),
+        ),
         counts("facts_total", &|company| company.facts.facts_total),
         counts("facts_used", &|company| company.facts.facts.len() as u64),
         texts("decoder", &|company| company.decoder.name().to_owned()),

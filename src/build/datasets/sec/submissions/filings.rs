@@ -9,7 +9,6 @@ use super::{FILING, filing_record};
 use crate::datasets::context::finding;
 use crate::datasets::sec::json::Text;
 use crate::normalise::{Day, pointer_column};
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::Result;
 use pubdata_core::ids::{AccessionNumber, Cik};
 use pubdata_core::issue::{Issue, Severity};
@@ -191,6 +190,8 @@ pub(super) fn item_numbers(items: &str) -> Option<Vec<&str>> {
 pub(super) struct FilingTable {
     bucket: String,
     texts: Vec<StringChunkedBuilder>,
+    forms: ListStringChunkedBuilder,
+    items: ListStringChunkedBuilder,
     is_amendment: Vec<bool>,
     filed: Vec<i32>,
     periods: Vec<Option<i32>>,
@@ -201,17 +202,15 @@ pub(super) struct FilingTable {
 }
 
 /// Text columns, in the order in which rows are pushed.
-const TEXT_COLUMNS: [&str; 14] = [
+const TEXT_COLUMNS: [&str; 12] = [
     "record_id",
     "cik",
     "accession_number",
     "form",
-    "forms",
     "accepted_at",
     "act",
     "file_number",
     "film_number",
-    "items",
     "items_text",
     "primary_document",
     "primary_document_description",
@@ -228,6 +227,8 @@ impl FilingTable {
         Self {
             bucket: bucket.to_owned(),
             texts,
+            forms: ListStringChunkedBuilder::new("forms".into(), 1024, 1024),
+            items: ListStringChunkedBuilder::new("items".into(), 1024, 1024),
             is_amendment: Vec::new(),
             filed: Vec::new(),
             periods: Vec::new(),
@@ -286,10 +287,8 @@ impl FilingTable {
         }
         let items = filing.items.and_then(item_numbers);
         let items_text = filing.items.filter(|_| items.is_none());
-        let (forms, items) = (
-            forms.join(LIST_SEPARATOR),
-            items.unwrap_or_default().join(LIST_SEPARATOR),
-        );
+        self.forms.append_values_iter(forms.into_iter());
+        self.items.append_values_iter(items.into_iter().flatten());
         let listing = match filing.listing {
             Listing::Submissions => "submissions",
             Listing::FullIndex => "full_index",
@@ -299,12 +298,10 @@ impl FilingTable {
             Some(&cik.to_string()),
             Some(&accession),
             Some(filing.form),
-            Some(&forms),
             filing.accepted_at,
             filing.act,
             filing.file_number,
             filing.film_number,
-            Some(&items),
             items_text,
             filing.primary_document,
             filing.primary_document_description,
@@ -326,7 +323,7 @@ impl FilingTable {
     ///
     /// # Errors
     /// When polars fails.
-    pub(super) fn finish(self) -> Result<DataFrame> {
+    pub(super) fn finish(mut self) -> Result<DataFrame> {
         let height = self.filed.len();
         let mut columns: Vec<Column> = self
             .texts
@@ -334,6 +331,8 @@ impl FilingTable {
             .map(|builder| builder.finish().into_column())
             .collect();
         columns.extend([
+            self.forms.finish().into_column(),
+            self.items.finish().into_column(),
             Column::new_scalar(
                 "bucket".into(),
                 Scalar::from(PlSmallStr::from_string(self.bucket)),

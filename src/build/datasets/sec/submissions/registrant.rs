@@ -10,7 +10,6 @@ use crate::datasets::context::finding;
 use crate::datasets::sec::fact::Form;
 use crate::datasets::sec::json::Text;
 use crate::normalise::{Day, pointer_column};
-use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Cik;
 use pubdata_core::issue::{Issue, Severity};
@@ -177,6 +176,7 @@ fn month_and_day(text: &str) -> Option<String> {
 pub(super) struct RegistrantTable {
     bucket: String,
     texts: Vec<StringChunkedBuilder>,
+    lists: [ListStringChunkedBuilder; LIST_COLUMNS.len()],
     is_address_withheld: Vec<bool>,
     has_submissions: Vec<bool>,
     activity: Vec<Activity>,
@@ -184,23 +184,14 @@ pub(super) struct RegistrantTable {
 }
 
 /// Text columns, in the order in which rows are pushed.
-const TEXT_COLUMNS: [&str; 32] = [
+const TEXT_COLUMNS: [&str; 23] = [
     "record_id",
     "cik",
     "name",
     "name_source",
     "name_published",
-    "former_names",
-    "former_names_from",
-    "former_names_to",
-    "tickers",
-    "exchanges",
-    "fund_symbols",
-    "fund_series",
-    "fund_classes",
     "entity_type",
     "filer_category",
-    "filer_statuses",
     "sic",
     "sic_description",
     "fiscal_year_end",
@@ -219,6 +210,19 @@ const TEXT_COLUMNS: [&str; 32] = [
     "lei",
 ];
 
+/// Columns of lists, in the order in which rows are pushed.
+const LIST_COLUMNS: [&str; 9] = [
+    "former_names",
+    "former_names_from",
+    "former_names_to",
+    "tickers",
+    "exchanges",
+    "fund_symbols",
+    "fund_series",
+    "fund_classes",
+    "filer_statuses",
+];
+
 impl RegistrantTable {
     /// No rows yet; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
@@ -229,6 +233,7 @@ impl RegistrantTable {
         Self {
             bucket: bucket.to_owned(),
             texts,
+            lists: LIST_COLUMNS.map(|name| ListStringChunkedBuilder::new(name.into(), 1024, 0)),
             is_address_withheld: Vec::new(),
             has_submissions: Vec::new(),
             activity: Vec::new(),
@@ -291,8 +296,8 @@ impl RegistrantTable {
                 .then(|| text.to_owned())
         };
         let sic = checked(head.sic.as_ref(), "sic", "four digits", is_sic, &mut warn);
-        let [former_names, former_names_from, former_names_to] = former_names(head, &mut warn);
-        let [filer_category, filer_statuses] = filer_category(head);
+        let former_names = former_names(head, &mut warn);
+        let (filer_category, filer_statuses) = filer_category(head);
         let no_address = Address::default();
         let address = head
             .addresses
@@ -312,7 +317,6 @@ impl RegistrantTable {
                 .iter()
                 .flat_map(|tickers| &tickers.classes)
         };
-        let list = |texts: Vec<&str>| Some(texts.join(LIST_SEPARATOR));
         let plain = |text: &Option<Text<'_>>| given(text).map(str::to_owned);
         let cells: [Option<String>; TEXT_COLUMNS.len()] = [
             Some(record_id.clone()),
@@ -320,22 +324,8 @@ impl RegistrantTable {
             normalized_name.clone(),
             Some(name_source.to_owned()),
             name_published.map(str::to_owned),
-            Some(former_names),
-            Some(former_names_from),
-            Some(former_names_to),
-            list(tickers.iter().map(|ticker| ticker.symbol).collect()),
-            list(
-                tickers
-                    .iter()
-                    .map(|ticker| ticker.exchange.unwrap_or(UNKNOWN))
-                    .collect(),
-            ),
-            list(classes().map(|class| class.symbol.as_str()).collect()),
-            list(classes().map(|class| class.series_id.as_str()).collect()),
-            list(classes().map(|class| class.class_id.as_str()).collect()),
             plain(&head.entity_type),
             filer_category,
-            Some(filer_statuses.unwrap_or_default()),
             sic,
             plain(&head.sic_description),
             fiscal_year_end,
@@ -356,6 +346,24 @@ impl RegistrantTable {
         for (column, cell) in self.texts.iter_mut().zip(cells) {
             column.append_option(cell.as_deref());
         }
+        let [names, from, to] = &former_names;
+        let lists: [Vec<&str>; LIST_COLUMNS.len()] = [
+            names.iter().map(String::as_str).collect(),
+            from.iter().map(String::as_str).collect(),
+            to.iter().map(String::as_str).collect(),
+            tickers.iter().map(|ticker| ticker.symbol).collect(),
+            tickers
+                .iter()
+                .map(|ticker| ticker.exchange.unwrap_or(UNKNOWN))
+                .collect(),
+            classes().map(|class| class.symbol.as_str()).collect(),
+            classes().map(|class| class.series_id.as_str()).collect(),
+            classes().map(|class| class.class_id.as_str()).collect(),
+            filer_statuses,
+        ];
+        for (column, items) in self.lists.iter_mut().zip(lists) {
+            column.append_values_iter(items.into_iter());
+        }
         self.is_address_withheld.push(is_withheld);
         self.has_submissions.push(registrant.head.is_some());
         self.activity.push(registrant.activity);
@@ -366,12 +374,17 @@ impl RegistrantTable {
     ///
     /// # Errors
     /// When polars fails.
-    pub(super) fn finish(self) -> Result<DataFrame> {
+    pub(super) fn finish(mut self) -> Result<DataFrame> {
         let height = self.activity.len();
         let mut columns: Vec<Column> = self
             .texts
             .into_iter()
             .map(|builder| builder.finish().into_column())
+            .chain(
+                self.lists
+                    .iter_mut()
+                    .map(|builder| builder.finish().into_column()),
+            )
             .collect();
         columns.push(Column::new_scalar(
             "bucket".into(),
@@ -474,7 +487,7 @@ fn warn_of_tickers(
 }
 
 /// Former names with the first and last day of each, as three lists of equal length.
-fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [String; 3] {
+fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [Vec<String>; 3] {
     let mut lists: [Vec<String>; 3] = Default::default();
     for former in head.former_names.iter().flatten() {
         let Some(name) = given(&former.name) else {
@@ -494,22 +507,21 @@ fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [String
         lists[2].push(day(former.to.as_ref()));
         lists[0].push(normalized(name));
     }
-    lists.map(|list| list.join(LIST_SEPARATOR))
+    lists
 }
 
 /// The filer category, and the statuses that stand behind it: `Non-accelerated filer<br>Smaller
 /// reporting company`.
-fn filer_category(head: &Head<'_>) -> [Option<String>; 2] {
+fn filer_category<'h>(head: &'h Head<'_>) -> (Option<String>, Vec<&'h str>) {
     let Some(text) = given(&head.category) else {
-        return [None, None];
+        return (None, Vec::new());
     };
     let mut parts = text.split("<br>").map(str::trim);
     let category = parts
         .next()
         .filter(|part| !part.is_empty())
         .map(str::to_owned);
-    let statuses: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    [category, Some(statuses.join(LIST_SEPARATOR))]
+    (category, parts.filter(|part| !part.is_empty()).collect())
 }
 
 #[cfg(test)]

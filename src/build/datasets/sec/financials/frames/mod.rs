@@ -17,12 +17,12 @@ use crate::datasets::sec::financials::select::Selected;
 use crate::datasets::sec::financials::selection::STATED_IN_PARTS;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::Warnings;
-use crate::normalise::{DictionaryTexts, pointer_column};
+use crate::normalise::{DictionaryTexts, list_column, pointer_column};
 use pubdata_core::error::Result;
 use pubdata_core::ids::Cik;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::SourcePointer;
-use text::{push_amount, push_item, push_period};
+use text::{push_amount, push_period};
 
 pub use lines::lines_frame;
 pub use values::values_frame;
@@ -121,9 +121,7 @@ struct Common {
     form: DictionaryTexts,
     filed_date: Vec<Option<i32>>,
     accession_number: DictionaryTexts,
-    warnings: DictionaryTexts,
-    /// The sets of warnings whose lists are the values of `warnings`, in their order.
-    sets: Vec<Warnings>,
+    warnings: Vec<Warnings>,
     observation: Vec<Option<i32>>,
     is_latest: Vec<bool>,
     change: DictionaryTexts,
@@ -167,8 +165,7 @@ impl Common {
             form: DictionaryTexts::with_capacity(rows),
             filed_date: Vec::with_capacity(rows),
             accession_number: DictionaryTexts::with_capacity(rows),
-            warnings: DictionaryTexts::with_capacity(rows),
-            sets: Vec::new(),
+            warnings: Vec::with_capacity(rows),
             observation: Vec::with_capacity(rows),
             is_latest: Vec::with_capacity(rows),
             change: DictionaryTexts::with_capacity(rows),
@@ -259,7 +256,7 @@ impl Common {
         self.filed_date.push(Some(report.filed.number()));
         self.accession_number
             .push_place(self.first_accession + observation.report as usize);
-        self.add_warnings(observation.warnings);
+        self.warnings.push(observation.warnings);
         self.observation
             .push(i32::try_from(position - period.observations().start + 1).ok());
         self.is_latest.push(position == period.latest());
@@ -316,7 +313,7 @@ impl Common {
             .for_each(DictionaryTexts::push_null),
         }
         self.value.append_null();
-        self.add_warnings(Warnings::default());
+        self.warnings.push(Warnings::default());
         self.observation.push(None);
         self.is_latest.push(true);
         self.change.push_null();
@@ -325,22 +322,6 @@ impl Common {
         self.reported_start.push(None);
         self.reported_end.push(None);
         self.pointers.push(pointer);
-    }
-
-    fn add_warnings(&mut self, warnings: Warnings) {
-        let place = self
-            .sets
-            .iter()
-            .rposition(|known| *known == warnings)
-            .unwrap_or_else(|| {
-                self.text.clear();
-                warnings
-                    .codes()
-                    .for_each(|code| push_item(&mut self.text, code));
-                self.sets.push(warnings);
-                self.warnings.add_value(self.text.as_str())
-            });
-        self.warnings.push_place(place);
     }
 
     fn finish(self, bucket: &str) -> Result<Vec<Column>> {
@@ -361,7 +342,7 @@ impl Common {
             self.form.finish("form")?,
             dates("filed_date", self.filed_date)?,
             self.accession_number.finish("accession_number")?,
-            self.warnings.finish("warnings")?,
+            list_column("warnings", self.warnings.iter().map(|set| set.codes())),
             numbers("observation", self.observation).into_column(),
             Column::new("is_latest".into(), self.is_latest),
             self.change.finish("change")?,

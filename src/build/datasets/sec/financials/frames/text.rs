@@ -1,17 +1,8 @@
-//! Numbers, days and lists as the tables of figures write them.
+//! Numbers and days as the tables of figures write them.
 
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::period::NO_START;
 use crate::normalise::Day;
-use pubdata_core::contract::LIST_SEPARATOR;
-
-/// Adds an item to a list.
-pub fn push_item(text: &mut String, item: &str) {
-    if !text.is_empty() {
-        text.push_str(LIST_SEPARATOR);
-    }
-    text.push_str(item);
-}
 
 /// Adds a period as record ids have it: `2019-09-29..2020-09-26`, or the day of an instant.
 pub fn push_period(text: &mut String, start: Day, end: Day) {

@@ -4,8 +4,8 @@
 
 use polars::prelude::*;
 
-use super::text::{push_amount, push_item, push_period};
-use super::{Common, Source, Texts, VALUES, dates, texts};
+use super::text::{push_amount, push_period};
+use super::{Common, Source, Texts, VALUES, dates};
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::missing::Missing;
 use crate::datasets::sec::financials::period::Period;
@@ -26,7 +26,7 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
         metric: DictionaryTexts::with_capacity(rows),
         as_of_date: Vec::with_capacity(rows),
         null_reason: DictionaryTexts::with_capacity(rows),
-        conflicts: texts("conflicts", rows),
+        conflicts: ListStringChunkedBuilder::new("conflicts".into(), rows, 0),
     };
     for source in sources {
         let texts = Texts::new(source.selected);
@@ -60,7 +60,7 @@ struct ValueRows {
     metric: DictionaryTexts,
     as_of_date: Vec<Option<i32>>,
     null_reason: DictionaryTexts,
-    conflicts: StringChunkedBuilder,
+    conflicts: ListStringChunkedBuilder,
 }
 
 impl ValueRows {
@@ -114,17 +114,17 @@ impl ValueRows {
 
     /// Adds the list of other concepts and their values.
     fn add_conflicts(&mut self, rules: &Rules, conflicts: &[(u16, Amount)]) {
-        let text = &mut self.common.text;
-        text.clear();
-        for (concept, value) in conflicts {
-            push_item(text, rules.concept(*concept));
-            text.push('=');
-            push_amount(text, *value);
-        }
-        self.conflicts.append_value(&*text);
+        let shown = |(concept, value): &(u16, Amount)| {
+            let mut text = format!("{}=", rules.concept(*concept));
+            push_amount(&mut text, *value);
+            text
+        };
+        let items: Vec<String> = conflicts.iter().map(shown).collect();
+        self.conflicts
+            .append_values_iter(items.iter().map(String::as_str));
     }
 
-    fn finish(self, bucket: &str) -> Result<DataFrame> {
+    fn finish(mut self, bucket: &str) -> Result<DataFrame> {
         let mut columns = self.common.finish(bucket)?;
         columns.extend([
             self.metric.finish("metric")?,
