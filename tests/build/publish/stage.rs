@@ -274,7 +274,7 @@ fn large_parts_have_bounded_row_groups() {
         Series::new("is_open".into(), vec![Some(true); rows]).into(),
         text("opened", None).into(),
         Series::new("share".into(), vec![None::<i64>; rows]).into(),
-        lists("grades", vec![None; rows].into_iter()),
+        lists("grades", vec![None::<[&str; 0]>; rows].into_iter()),
         text("validation_status", Some("passed")).into(),
         pointers(&vec![&[0_u64, 1, 10, 20][..]; rows]).into(),
     ])

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use polars::prelude::*;
+use pubdata_build::normalise::ListRows;
 use pubdata_build::validate::{Candidate, Verdict, validate};
 use pubdata_core::contract::{Contract, Contracts};
 use pubdata_core::declared::DeclarationFiles;
@@ -144,17 +145,11 @@ pub fn frame(rows: &[Row]) -> DataFrame {
 
 /// The lists of a column without nulls.
 pub fn lists_of(frame: &DataFrame, name: &str) -> Vec<Vec<String>> {
-    let lists = frame.column(name).unwrap().list().unwrap();
-    let items = |items: Series| {
-        items
-            .str()
-            .unwrap()
-            .iter()
-            .flatten()
-            .map(str::to_owned)
-            .collect()
-    };
-    lists.into_iter().flatten().map(items).collect()
+    let rows = ListRows::of(frame.column(name).unwrap().as_materialized_series()).unwrap();
+    let items = rows.iter().flatten();
+    items
+        .map(|items| items.map(str::to_owned).collect())
+        .collect()
 }
 
 /// A frame as text, one line per row, for comparing whole tables.
