@@ -57,26 +57,29 @@ impl ListRows {
 
     /// Returns the items of each row; none for a null list. A null item reads as an empty text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<impl Iterator<Item = &str>>> {
-        (0..self.lists.len()).map(|row| self.get(row))
+        self.at(0..self.lists.len())
     }
 
     /// Returns a column of some of the rows.
     pub fn take(&self, rows: &[IdxSize]) -> Column {
-        column_of(
-            self.lists.name(),
-            rows.iter().map(|row| self.get(*row as usize)),
-        )
+        let rows = rows.iter().map(|row| *row as usize);
+        column_of(self.lists.name(), self.at(rows))
     }
 
-    fn get(&self, row: usize) -> Option<impl Iterator<Item = &str>> {
+    fn at(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+    ) -> impl ExactSizeIterator<Item = Option<impl Iterator<Item = &str>>> {
         let (lists, items) = (
             self.lists.downcast_as_array(),
             self.items.downcast_as_array(),
         );
-        let offsets = lists.offsets().as_slice();
-        let [start, end] = [row, row + 1].map(|row| (offsets[row] - offsets[0]) as usize);
-        let is_there = lists.validity().is_none_or(|nulls| nulls.get_bit(row));
-        is_there.then(|| (start..end).map(|item| items.get(item).unwrap_or_default()))
+        let (offsets, nulls) = (lists.offsets().as_slice(), lists.validity());
+        rows.map(move |row| {
+            let [start, end] = [row, row + 1].map(|row| (offsets[row] - offsets[0]) as usize);
+            let is_there = nulls.is_none_or(|nulls| nulls.get_bit(row));
+            is_there.then(|| (start..end).map(|item| items.get(item).unwrap_or_default()))
+        })
     }
 }
 

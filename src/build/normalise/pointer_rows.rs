@@ -73,9 +73,7 @@ impl PointerRows {
                 (!is_null).then(|| &numbers[border[0]..border[1]])
             })
     }
-}
 
-impl PointerRows {
     /// Returns a column of some of the rows.
     pub fn take(&self, name: &str, rows: &[IdxSize]) -> Column {
         let all: Vec<Option<&[u64]>> = self.iter().collect();

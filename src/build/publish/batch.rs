@@ -20,8 +20,7 @@ use polars::prelude::{
 };
 use rayon::prelude::*;
 
-use crate::normalise::FewTexts;
-use crate::normalise::{ListRows, PointerRows};
+use crate::normalise::{FewTexts, ListRows, PointerRows};
 use pubdata_core::contract::{
     Column, Contract, Day, Physical, arrow_schema, parse_decimal, pointer_fields,
 };
@@ -259,7 +258,17 @@ impl Cells<'_> {
             let mut length = 0;
             for item in list.into_iter().flatten() {
                 if item.is_empty() {
-                    return Err(self.at(row, "holds a list with an empty item"));
+                    let list: Vec<&str> = rows
+                        .iter()
+                        .nth(row)
+                        .flatten()
+                        .into_iter()
+                        .flatten()
+                        .collect();
+                    return Err(self.at(
+                        row,
+                        format_args!("holds `{}`, a list with an empty item", list.join(",")),
+                    ));
                 }
                 items.append_value(item);
                 length += 1;
