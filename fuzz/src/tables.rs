@@ -6,7 +6,7 @@ use std::path::Path;
 
 use polars::prelude::DataFrame;
 use pubdata_build::decode::{
-    ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range,
+    ColumnPlan, Decoded, HashPartitioner, KeptRows, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range,
 };
 use pubdata_core::pipeline::{Encoding, Format};
 use pubdata_core::provenance::POINTERS;
@@ -159,7 +159,7 @@ fn through_buckets(path: &Path, format: &Format, member: Option<&str>, plan: &Co
     let folder = place::empty("buckets");
     let split = |count: u32| {
         let path_of = |bucket: u32| folder.join(format!("{count}-{bucket}"));
-        let partitioner = HashPartitioner { key: "one", fallback_key: Some("two"), count, only: None, path_of: &path_of };
+        let partitioner = HashPartitioner { key: "one", fallback_key: Some("two"), count, kept: KeptRows::All, path_of: &path_of };
         let (partitioned, malformed, columns) = partition(&task(path, format, member, plan, None), partitioner).expect("rows are split");
         assert!(partitioned.rows == decoded.frame.height() as u64 && malformed == decoded.malformed && columns == decoded.columns);
         (0..count).map(|bucket| read_partition(&path_of(bucket), &partitioned.columns, [7, 3]).expect("rows are read back")).collect::<Vec<DataFrame>>()

@@ -1,7 +1,7 @@
 //! Splits the sources of a build on disk by the hash of a column, and reads them bucket by bucket.
 //! A record that could not be read has no key and is the first bucket's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::{Context, SourceFrame, SourcePart};
 use super::{RowsRead, Table};
-use crate::decode::{self, HashPartitioner, Malformed, Partitioned};
+use crate::decode::{self, HashPartitioner, KeptRows, Malformed, Partitioned};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Buckets, Declarations, Format};
@@ -95,13 +95,34 @@ impl ToSplit {
         self.parts.iter().any(|(split, _)| split == source_id)
     }
 
+    /// Returns the keys of the records in the files of some snapshots, by their numbers.
+    ///
+    /// # Errors
+    /// `Format`, once there are more than `limit` keys.
+    pub fn keys(
+        &self,
+        numbers: &BTreeSet<u64>,
+        context: &Context<'_>,
+        buckets: &Buckets,
+        limit: usize,
+    ) -> Result<HashSet<String>> {
+        let mut keys = HashSet::new();
+        for (_, part) in self
+            .parts
+            .iter()
+            .filter(|(_, part)| numbers.contains(&part.number))
+        {
+            context.collect_keys(part, buckets, limit, &mut keys)?;
+        }
+        Ok(keys)
+    }
+
     /// The snapshots and members of the build, as they are numbered.
     pub fn inputs(&self) -> &Inputs {
         &self.inputs
     }
 
-    /// Splits the file or member of a number. Of a build of one bucket alone, only its rows are
-    /// kept.
+    /// Splits the file or member of a number.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, when the file is not what was declared; `Store`, when the
@@ -111,10 +132,10 @@ impl ToSplit {
         number: usize,
         context: &Context<'_>,
         buckets: &Buckets,
-        only: Option<u32>,
+        kept: KeptRows<'_>,
         path_of: BucketPath<'_>,
     ) -> Result<SplitPart> {
-        split(context, &self.parts[number].1, buckets, only, path_of)
+        split(context, &self.parts[number].1, buckets, kept, path_of)
     }
 }
 
@@ -139,8 +160,8 @@ impl SplitPart {
 }
 
 impl<'a> Split<'a> {
-    /// Splits every source of a build that maps the column: each file and member once, several side
-    /// by side. Of a build of one bucket alone, only its rows are kept.
+    /// Splits every source of a build that maps the column: each file and member once, several in
+    /// parallel. Rows and columns of the snapshots with the numbers `uncounted` are not counted.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows
@@ -148,11 +169,13 @@ impl<'a> Split<'a> {
     pub fn write<'c>(
         open: impl Fn() -> Context<'c>,
         buckets: &'a Buckets,
-        only: Option<u32>,
+        kept: KeptRows<'_>,
+        uncounted: &BTreeSet<u64>,
         path_of: BucketPath<'a>,
     ) -> Result<Self> {
         let to_split = ToSplit::of(open(), buckets)?;
         let context = open().numbered(to_split.inputs.clone());
+        let not_counting = open().numbered(to_split.inputs.clone());
         let next = AtomicUsize::new(0);
         let done: Mutex<BTreeMap<usize, Result<SplitPart>>> = Mutex::default();
         std::thread::scope(|scope| {
@@ -161,7 +184,9 @@ impl<'a> Split<'a> {
                     while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed))
                         .filter(|number| *number < to_split.parts.len())
                     {
-                        let split = to_split.split(number, &context, buckets, only, path_of);
+                        let is_counted = !uncounted.contains(&to_split.parts[number].1.number);
+                        let context = if is_counted { &context } else { &not_counting };
+                        let split = to_split.split(number, context, buckets, kept, path_of);
                         done.lock()
                             .expect("nothing panics while holding it")
                             .insert(number, split);
@@ -252,12 +277,17 @@ impl<'a> Split<'a> {
         !self.sources.values().flatten().any(has_any)
     }
 
-    /// The rows of a source that are in a bucket. Records that could not be read have no key: they
-    /// are the first bucket's.
+    /// Reads the rows of a source that are in a bucket, from the snapshots whose numbers are visible.
+    /// Records that could not be read have no key: they belong to the first bucket.
     ///
     /// # Errors
     /// `Store`, when the rows cannot be read again.
-    pub(super) fn read(&self, source_id: &str, bucket: u32) -> Result<Vec<SourceFrame>> {
+    pub(super) fn read(
+        &self,
+        source_id: &str,
+        bucket: u32,
+        is_visible: &dyn Fn(u64) -> bool,
+    ) -> Result<Vec<SourceFrame>> {
         let read = |split: &SplitPart| {
             let part = &split.part;
             let path = (self.path_of)(bucket, part.number, part.member_number);
@@ -274,6 +304,7 @@ impl<'a> Split<'a> {
             .get(source_id)
             .into_iter()
             .flatten()
+            .filter(|split| is_visible(split.part.number))
             .map(read)
             .collect()
     }
@@ -283,7 +314,7 @@ fn split(
     context: &Context<'_>,
     part: &SourcePart,
     buckets: &Buckets,
-    only: Option<u32>,
+    kept: KeptRows<'_>,
     path_of: BucketPath<'_>,
 ) -> Result<SplitPart> {
     let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
@@ -291,7 +322,7 @@ fn split(
         key: &buckets.key,
         fallback_key: buckets.fallback_key.as_deref(),
         count: buckets.count,
-        only,
+        kept,
         path_of: &path_of,
     };
     let (

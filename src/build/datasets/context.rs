@@ -1,7 +1,7 @@
 //! What a build may see: its declaration, its partition, and its sources decoded as declared. It
 //! counts every row that it hands out, so that the build has to account for it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::bucket_name;
 use pubdata_core::issue::{Issue, Severity};
-use pubdata_core::pipeline::{Declaration, Declarations, Source, expand, is_packed};
+use pubdata_core::pipeline::{Buckets, Declaration, Declarations, Source, expand, is_packed};
 use pubdata_core::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
 
 /// The bucket of a build that is not split.
@@ -41,6 +41,8 @@ pub struct Context<'a> {
     only: Option<Ranges>,
     /// Where the rows of a bucket are, and its number.
     split: Option<(&'a Split<'a>, u32)>,
+    /// Numbers of snapshots that the build does not see.
+    hidden: Option<&'a BTreeSet<u64>>,
 }
 
 /// The decoded records of one file.
@@ -87,6 +89,7 @@ impl<'a> Context<'a> {
             elsewhere: None,
             only,
             split: None,
+            hidden: None,
         }
     }
 
@@ -127,6 +130,19 @@ impl<'a> Context<'a> {
             inputs,
             ..self
         }
+    }
+
+    /// Hides snapshots, by their numbers.
+    #[must_use]
+    pub fn hiding(self, hidden: &'a BTreeSet<u64>) -> Self {
+        Self {
+            hidden: Some(hidden),
+            ..self
+        }
+    }
+
+    fn is_hidden(&self, number: u64) -> bool {
+        self.hidden.is_some_and(|hidden| hidden.contains(&number))
     }
 
     /// Value of the contracts' column `bucket`: `0`, unless the declaration splits the build.
@@ -191,6 +207,7 @@ impl<'a> Context<'a> {
             .expect("no build panicked while numbering");
         inputs
             .of_source(source_id)
+            .filter(|(number, _)| !self.is_hidden(*number))
             .map(|(number, snapshot)| (number, snapshot.clone()))
             .collect()
     }
@@ -202,7 +219,9 @@ impl<'a> Context<'a> {
     /// `Format`, naming the snapshot, when a file is not what was declared.
     pub fn read(&self, source_id: &str) -> Result<Vec<SourceFrame>> {
         let parts = match self.split.filter(|(split, _)| split.has(source_id)) {
-            Some((split, bucket)) => split.read(source_id, bucket)?,
+            Some((split, bucket)) => {
+                split.read(source_id, bucket, &|number| !self.is_hidden(number))?
+            }
             None => self
                 .parts(source_id)?
                 .iter()
@@ -310,6 +329,22 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Adds the keys of a file's or member's records to `keys`.
+    pub(super) fn collect_keys(
+        &self,
+        part: &SourcePart,
+        buckets: &Buckets,
+        limit: usize,
+        keys: &mut HashSet<String>,
+    ) -> Result<()> {
+        self.decode(part, &|plan| plan, |task| {
+            let fallback_key = buckets.fallback_key.as_deref();
+            decode::collect_keys(task, &buckets.key, fallback_key, limit, keys)?;
+            Ok((0, (), Vec::new(), ColumnFindings::default()))
+        })
+        .map(drop)
+    }
+
     /// Decodes a file or member; `read` gives the number of its rows beside what it makes of them.
     fn decode<T>(
         &self,
@@ -389,7 +424,11 @@ impl<'a> Context<'a> {
             .get(pipeline_id)
             .into_iter()
             .flat_map(needed)
-            .all(|source| inputs.of_source(&source.source_id).next().is_some())
+            .all(|source| {
+                inputs
+                    .of_source(&source.source_id)
+                    .any(|(number, _)| !self.is_hidden(number))
+            })
     }
 
     /// The tables of a pipeline that this one builds on, built from the same snapshots by that
@@ -448,6 +487,7 @@ impl<'a> Context<'a> {
                 elsewhere: self.elsewhere,
                 only: self.only.clone(),
                 split,
+                hidden: self.hidden,
             };
             let tables = build(&context)?;
             let inputs = context.finish().0;

@@ -6,7 +6,7 @@
 //! the length of each cell, its offset and its length in the source, as numbers of seven bits to a
 //! byte (LEB128), and its cells without anything between them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::ops::Range;
@@ -22,6 +22,15 @@ use pubdata_core::ids::hash_bucket;
 /// Bytes that are held before they are written, of all buckets together.
 const HELD_BYTES: usize = 8 << 20;
 
+/// The rows that are written to the files of their buckets. All rows are read and counted.
+#[derive(Clone, Copy)]
+pub enum KeptRows<'a> {
+    All,
+    OfBucket(u32),
+    /// Rows with one of these keys, and rows without a key.
+    OfKeys(&'a HashSet<String>),
+}
+
 /// Where the rows of a file go.
 #[derive(Clone, Copy)]
 pub struct HashPartitioner<'a> {
@@ -31,8 +40,7 @@ pub struct HashPartitioner<'a> {
     pub fallback_key: Option<&'a str>,
     /// Number of buckets.
     pub count: u32,
-    /// The one bucket whose rows are kept; all when none is given.
-    pub only: Option<u32>,
+    pub kept: KeptRows<'a>,
     /// The file of a bucket.
     pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
@@ -97,12 +105,16 @@ impl<'a> Partition<'a> {
         }
     }
 
-    /// The bucket of the record whose cells were taken.
-    fn bucket(&self) -> u32 {
+    /// Returns the bucket of the record whose cells were taken; none if its rows are not kept.
+    fn bucket(&self) -> Option<u32> {
         let key = self.key_texts.iter().find(|text| !text.is_empty());
-        key.map_or(0, |key| {
-            hash_bucket(&self.record.texts[key.clone()], self.partitioner.count)
-        })
+        let key = key.map(|key| &self.record.texts[key.clone()]);
+        let hash = || key.map_or(0, |key| hash_bucket(key, self.partitioner.count));
+        match self.partitioner.kept {
+            KeptRows::All => Some(hash()),
+            KeptRows::OfBucket(bucket) => Some(bucket).filter(|bucket| *bucket == hash()),
+            KeptRows::OfKeys(keys) => key.is_none_or(|key| keys.contains(key)).then(hash),
+        }
     }
 
     fn write(&mut self) -> Result<()> {
@@ -120,18 +132,10 @@ impl<'a> Partition<'a> {
 
 impl TakeRecords for Partition<'_> {
     fn begin(&mut self, names: &[String]) -> Result<()> {
-        let place = |key: &str| {
-            names
-                .iter()
-                .position(|name| name == key)
-                .ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")))
-        };
-        let keys = [Some(self.partitioner.key), self.partitioner.fallback_key];
-        self.keys = keys
-            .into_iter()
-            .flatten()
-            .map(place)
-            .collect::<Result<_>>()?;
+        self.keys = key_columns(
+            names,
+            [Some(self.partitioner.key), self.partitioner.fallback_key],
+        )?;
         self.key_texts = vec![0..0; self.keys.len()];
         self.names = names.to_vec();
         Ok(())
@@ -148,8 +152,7 @@ impl TakeRecords for Partition<'_> {
 
     fn end(&mut self, offset: u64, length: u64) -> Result<()> {
         self.rows += 1;
-        let bucket = self.bucket();
-        if self.partitioner.only.is_none_or(|only| only == bucket) {
+        if let Some(bucket) = self.bucket() {
             put_number(&mut self.record.numbers, offset);
             put_number(&mut self.record.numbers, length);
             self.held_bytes += self.record.numbers.len() + self.record.texts.len();
@@ -165,6 +168,77 @@ impl TakeRecords for Partition<'_> {
 
     fn finish(&mut self) -> Result<()> {
         self.write()
+    }
+}
+
+/// Returns the positions of the columns whose texts are keys.
+fn key_columns(names: &[String], keys: [Option<&str>; 2]) -> Result<Vec<usize>> {
+    let position = |key: &str| {
+        names
+            .iter()
+            .position(|name| name == key)
+            .ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")))
+    };
+    keys.into_iter().flatten().map(position).collect()
+}
+
+/// Collects the keys of a file's records, up to a limit.
+pub(super) struct KeyCollector<'k> {
+    key: &'k str,
+    fallback_key: Option<&'k str>,
+    limit: usize,
+    columns: Vec<usize>,
+    /// Text of each key column in the current record.
+    texts: Vec<String>,
+    keys: &'k mut HashSet<String>,
+}
+
+impl<'k> KeyCollector<'k> {
+    /// Adds keys to `keys`, and stops with an error once these are more than `limit`.
+    pub(super) fn new(
+        key: &'k str,
+        fallback_key: Option<&'k str>,
+        limit: usize,
+        keys: &'k mut HashSet<String>,
+    ) -> Self {
+        Self {
+            key,
+            fallback_key,
+            limit,
+            columns: Vec::new(),
+            texts: Vec::new(),
+            keys,
+        }
+    }
+}
+
+impl TakeRecords for KeyCollector<'_> {
+    fn begin(&mut self, names: &[String]) -> Result<()> {
+        self.columns = key_columns(names, [Some(self.key), self.fallback_key])?;
+        self.texts = vec![String::new(); self.columns.len()];
+        Ok(())
+    }
+
+    fn cell(&mut self, column: usize, text: &str) {
+        if let Some(position) = self.columns.iter().position(|key| *key == column) {
+            self.texts[position].replace_range(.., text);
+        }
+    }
+
+    fn end(&mut self, _: u64, _: u64) -> Result<()> {
+        if let Some(key) = self.texts.iter().find(|text| !text.is_empty())
+            && !self.keys.contains(key)
+        {
+            self.keys.insert(key.clone());
+        }
+        if self.keys.len() > self.limit {
+            return Err(Error::format(format!("more than {} keys", self.limit)));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -22,7 +22,7 @@ mod text_frames;
 mod xlsx;
 mod xml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -36,8 +36,8 @@ pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, 
 pub use delimited::HeaderRow;
 pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
-use hash_partitioner::Partition;
-pub use hash_partitioner::{HashPartitioner, Partitioned, read_partition};
+pub use hash_partitioner::{HashPartitioner, KeptRows, Partitioned, read_partition};
+use hash_partitioner::{KeyCollector, Partition};
 pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member, ReadAt};
 pub use packed::{
@@ -150,6 +150,21 @@ pub fn partition(
     let mut partition = Partition::new(partitioner);
     let (malformed, columns) = decode_into(task, &mut partition)?;
     Ok((partition.partitioned(), malformed, columns))
+}
+
+/// Adds the keys of a file's records to `keys`: the text of the column `key`, or of `fallback_key`
+/// if that is empty.
+///
+/// # Errors
+/// As [`decode`]; `Format`, once there are more than `limit` keys.
+pub fn collect_keys(
+    task: &Task<'_>,
+    key: &str,
+    fallback_key: Option<&str>,
+    limit: usize,
+    keys: &mut HashSet<String>,
+) -> Result<()> {
+    decode_into(task, &mut KeyCollector::new(key, fallback_key, limit, keys)).map(drop)
 }
 
 fn decode_into(

@@ -501,7 +501,11 @@ fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = R
     })
 }
 
-fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+/// Gives rows of the last release the columns of a schema.
+///
+/// # Errors
+/// `Store`, when the rows have other columns.
+pub(super) fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = schema
         .fields()
         .iter()

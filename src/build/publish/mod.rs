@@ -37,6 +37,7 @@ pub mod fault;
 mod operations;
 mod part;
 mod part_claims;
+mod replaced;
 mod row_groups;
 mod runs;
 mod set_aside;

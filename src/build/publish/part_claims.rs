@@ -17,7 +17,7 @@ use super::{findings_of_subjects, part};
 use pubdata_core::contract::{Contract, UNKNOWN_VALUES};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
-use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordTally, part_path};
+use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordCounts, WordTally, part_path};
 
 const WARNINGS: &str = "warnings";
 
@@ -463,19 +463,12 @@ impl<'c> PartRows<'c> {
             )));
         }
         if self.contract.column(WARNINGS).is_some() {
-            each_item(column_of(batch, WARNINGS)?, |code| {
-                *self.warnings.entry(code.to_owned()).or_default() += 1
-            })?;
+            add_warnings(&mut self.warnings, batch)?;
         }
-        if let Some(words) = &mut self.words {
-            each_item(column_of(batch, UNKNOWN_VALUES)?, |item| {
-                words.add_unknown(item)
-            })?;
-            for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
-                words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);
-            }
+        match &mut self.words {
+            Some(words) => add_words(words, batch),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Says what is recorded otherwise than the rows show.
@@ -522,6 +515,54 @@ impl<'c> PartRows<'c> {
             _ => Ok(()),
         }
     }
+}
+
+/// Counts that the report of a part has, from its rows.
+pub(super) struct RowCounts {
+    /// Records by warning code.
+    pub warnings: BTreeMap<String, u64>,
+    /// By coded column.
+    pub words: BTreeMap<String, WordCounts>,
+}
+
+impl RowCounts {
+    /// Counts the rows of a part.
+    ///
+    /// # Errors
+    /// `Store`, when a column is missing.
+    pub fn of(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
+        let (mut warnings, mut words) = (BTreeMap::new(), WordTally::new(contract));
+        if contract.column(WARNINGS).is_some() {
+            add_warnings(&mut warnings, batch)?;
+        }
+        if contract
+            .columns
+            .iter()
+            .any(|column| column.coded_from.is_some())
+        {
+            add_words(&mut words, batch)?;
+        }
+        Ok(Self {
+            warnings,
+            words: words.finish(),
+        })
+    }
+}
+
+fn add_warnings(warnings: &mut BTreeMap<String, u64>, batch: &RecordBatch) -> Result<()> {
+    each_item(column_of(batch, WARNINGS)?, |code| {
+        *warnings.entry(code.to_owned()).or_default() += 1
+    })
+}
+
+fn add_words(words: &mut WordTally<'_>, batch: &RecordBatch) -> Result<()> {
+    each_item(column_of(batch, UNKNOWN_VALUES)?, |item| {
+        words.add_unknown(item)
+    })?;
+    for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
+        words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);
+    }
+    Ok(())
 }
 
 /// The first and the last record, for people.

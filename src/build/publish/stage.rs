@@ -10,10 +10,11 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use super::carried::{CarriedRows, EarlierPart};
+use super::replaced::{self, ReplacedPart, Replacement, rows_of_part};
 use super::statistics::Statistics;
 use super::subjects::Lineage;
 use super::{batch, fault, part, row_groups, subjects};
-use pubdata_core::contract::{Contract, Contracts};
+use pubdata_core::contract::{Contract, Contracts, arrow_schema};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::SourceFinding;
@@ -359,11 +360,7 @@ impl<'a> Stage<'a> {
         lineage: Option<&Lineage>,
         carried: Option<&CarriedRows>,
     ) -> Result<()> {
-        let contract = self.contracts.get(&table.dataset_id);
-        let contract = contract.ok_or_else(|| {
-            Error::contract(format!("`{}` has no contract", table.dataset_id))
-                .context(self.task_id.clone())
-        })?;
+        let contract = self.contract(&table.dataset_id)?;
         fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
         let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
@@ -441,8 +438,121 @@ impl<'a> Stage<'a> {
         if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
             see(&part, &batch);
         }
+        self.write(table.dataset_id, contract, part, &bytes)
+    }
+
+    /// Writes a part of the last release in which the records `before` are replaced by `now`; one of
+    /// the two may be missing, and so may the part. Returns how many records were kept, or why the
+    /// part does not fit ([`replaced::replace`]): then nothing is written.
+    ///
+    /// # Errors
+    /// As for [`stage`]; `Store`, when the part cannot be read.
+    ///
+    /// # Panics
+    /// When both tables are missing.
+    pub fn replace(
+        &self,
+        part: Option<(&Part, Bytes)>,
+        before: Option<(BuiltTable, &Inputs)>,
+        now: Option<(BuiltTable, &Inputs)>,
+    ) -> Result<std::result::Result<usize, String>> {
+        let (described, _) = now.as_ref().or(before.as_ref()).expect("one of the tables");
+        let (dataset_id, partition) = (described.dataset_id.clone(), described.partition.clone());
+        let contract = self.contract(&dataset_id)?;
+        let schema = Arc::new(arrow_schema(contract));
+        let rows_and_report = |table: Option<(BuiltTable, &Inputs)>| match table {
+            Some((table, inputs)) => {
+                let coded = batch::coded_batch(contract, &table.frame, inputs)?;
+                if table.rows == RowsAre::Unchecked {
+                    part::check_rows(contract, &table.partition, &coded)?;
+                }
+                Ok::<_, Error>((batch::plain(contract, &coded)?, Some(table.report)))
+            }
+            None => Ok((RecordBatch::new_empty(schema.clone()), None)),
+        };
+        let (before, before_report) = rows_and_report(before)?;
+        let (now, now_report) = rows_and_report(now)?;
+        let rows = part
+            .as_ref()
+            .map(|(part, bytes)| rows_of_part(bytes.clone(), &schema).context(|| part.path.clone()))
+            .transpose()?;
+        let other = |known: &Option<PartReport>| PartReport {
+            empty_columns: known
+                .as_ref()
+                .and_then(|report| report.empty_columns.clone()),
+            ..PartReport::default()
+        };
+        let replacement = Replacement {
+            before_report: before_report.clone().unwrap_or_else(|| other(&now_report)),
+            now_report: now_report.unwrap_or_else(|| other(&before_report)),
+            before,
+            now,
+        };
+        let known = part.as_ref().map(|(part, _)| *part).zip(rows.as_ref());
+        let ReplacedPart { rows, report, kept } =
+            match replaced::replace(contract, known, &replacement)? {
+                Ok(replaced) => replaced,
+                Err(reason) => return Ok(Err(reason)),
+            };
+        if rows.num_rows() == 0 {
+            // A bucket without records has a part only if it has findings, which are not known of
+            // unchanged subjects.
+            return Ok(match known {
+                Some((part, _)) if part.set_aside_from().is_none() => {
+                    Err(format!("no record of {} is left", part.path))
+                }
+                _ => Ok(0),
+            });
+        }
+        if self.is_comparing() {
+            self.add_statistics_before(&dataset_id, |reach, contract| {
+                Statistics::of(reach, contract, &replacement.before)
+            })?;
+            let reach = self.reach(&dataset_id, |builds| &builds.now);
+            let statistics = Statistics::of(reach, contract, &replacement.now)?;
+            self.compare(&dataset_id, |builds| {
+                builds.now.merge(statistics);
+                builds.carried_rows += kept as u64;
+            });
+        }
+        let groups: Vec<_> = row_groups::slices(&rows, 0..rows.num_rows()).collect();
+        let path = part_path(&dataset_id, &contract.partition_by, &partition)?;
+        let bytes = part::encode(contract, &self.task_id, self.entry.program(), None, &groups)
+            .context(|| path.clone())?;
+        let part = Part {
+            path,
+            task_id: self.task_id.clone(),
+            partition,
+            rows: rows.num_rows() as u64,
+            size_bytes: bytes.len() as u64,
+            sha256: Digest::of(&bytes),
+            key_range: part::key_range(&rows)?,
+            fingerprint: None,
+            report,
+        };
+        if let Some(see) = &self.observer {
+            see(&part, &rows);
+        }
+        self.write(dataset_id, contract, part, &bytes)?;
+        Ok(Ok(kept))
+    }
+
+    fn contract(&self, dataset_id: &str) -> Result<&'a Contract> {
+        self.contracts.get(dataset_id).ok_or_else(|| {
+            Error::contract(format!("`{dataset_id}` has no contract")).context(self.task_id.clone())
+        })
+    }
+
+    fn write(
+        &self,
+        dataset_id: String,
+        contract: &Contract,
+        part: Part,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let path = part.path.clone();
         self.enter(StagedPart {
-            dataset_id: table.dataset_id,
+            dataset_id,
             schema_version: contract.version.clone(),
             is_carried: false,
             part,
@@ -452,7 +562,7 @@ impl<'a> Stage<'a> {
                 "{path}: parts of this build are made by others"
             )));
         };
-        staging.put(&path, &bytes)?;
+        staging.put(&path, bytes)?;
         fault::point("stage.part_written");
         Ok(())
     }

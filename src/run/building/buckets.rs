@@ -2,6 +2,7 @@
 //! files of a scratch folder, and the pipeline's code makes the tables of one bucket after the
 //! other. Memory holds a few megabytes of rows, then a few buckets.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::build::{check, guarded};
@@ -9,6 +10,7 @@ use super::source_rows::RowUses;
 use super::units::{BuiltTask, TaskInUnits, WorkUnit, in_order};
 use crate::settings::RunSettings;
 use pubdata_build::datasets::{BuildWhole, Context, Split, Table};
+use pubdata_build::decode::KeptRows;
 use pubdata_build::publish::Stage;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::bucket_name;
@@ -18,7 +20,7 @@ use pubdata_store::{Home, Scratch, Snapshots, TaskEntry};
 
 impl TaskInUnits<'_> {
     /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of
-    /// them. Findings go to `issues_file`.
+    /// them; only those of changed subjects, if these tell the rest. Findings go to `issues_file`.
     pub(super) fn stage_buckets(
         &self,
         home: &Home,
@@ -26,13 +28,16 @@ impl TaskInUnits<'_> {
         build: BuildWhole,
         issues_file: Option<&Path>,
     ) -> Result<BuiltTask> {
+        if let Some(built) = self.stage_changed(home, buckets, build, issues_file)? {
+            return Ok(built);
+        }
         let scratch = Scratch::begin(home, self.task_id, "run")?;
         let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
         let snapshots = Snapshots::open(&self.settings.home)?;
         let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
         let context = || context(self.settings, self.declaration, self.entry, &locate);
         scratch.make(buckets.count)?;
-        let split = Split::write(context, buckets, None, &path_of)?;
+        let split = Split::write(context, buckets, KeptRows::All, &BTreeSet::new(), &path_of)?;
         tracing::info!(
             task.id = self.task_id,
             buckets = buckets.count,
@@ -127,7 +132,8 @@ pub(crate) fn build_bucket(
     let split = Split::write(
         || context(settings, declaration, entry, &locate),
         buckets,
-        Some(bucket),
+        KeptRows::OfBucket(bucket),
+        &BTreeSet::new(),
         &path_of,
     )?;
     let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);

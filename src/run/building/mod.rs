@@ -4,6 +4,7 @@
 
 pub mod buckets;
 pub mod build;
+mod changed;
 pub mod declaration_faults;
 pub mod drift;
 pub mod shards;

@@ -20,7 +20,7 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::Inputs;
-use pubdata_store::{BUCKET, Home, Part, TaskEntry};
+use pubdata_store::{BUCKET, Home, Manifest, Part, TaskEntry};
 
 /// A part that is not built with its shard but known from the last release.
 pub(crate) struct Known<'a> {
@@ -111,23 +111,25 @@ impl TaskInUnits<'_> {
         Ok(built)
     }
 
-    /// The parts of the last release that this task made, by shard; none when what decides their
-    /// bytes besides the sources has changed.
-    pub(crate) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
-        let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
-        let Some(previous) = self.previous else {
-            return known;
-        };
-        let Some(before) = previous.tasks.get(self.task_id) else {
-            return known;
-        };
+    /// The last release and its build of this task; none if anything but the sources that decides
+    /// the bytes of its parts has changed.
+    pub(super) fn reusable(&self) -> Option<(&Manifest, &TaskEntry)> {
+        let previous = self.previous?;
+        let before = previous.tasks.get(self.task_id)?;
         let is_same = before.declaration_hash == self.entry.declaration_hash
             && before.contracts_hash == self.entry.contracts_hash
             && before.code_version == self.entry.code_version
             && previous.is_sample_build(before) == self.is_sample;
-        if !is_same {
+        is_same.then_some((previous, before))
+    }
+
+    /// The parts of the last release that this task made, by shard; none when what decides their
+    /// bytes besides the sources has changed.
+    pub(crate) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
+        let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
+        let Some((previous, _)) = self.reusable() else {
             return known;
-        }
+        };
         for (dataset_id, dataset) in &previous.datasets {
             for part in dataset
                 .parts

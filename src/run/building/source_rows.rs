@@ -14,6 +14,7 @@ use pubdata_core::error::Result;
 use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Inputs, POINTERS, SourceRows, UNUSED};
+use pubdata_store::TaskEntry;
 
 /// Rows that are remembered while others are looked at.
 const RECENT: usize = 256;
@@ -119,6 +120,34 @@ impl RowUses {
         for (source_id, more) in other.0 {
             self.0.entry(source_id).or_default().add(&more);
         }
+    }
+
+    /// The uses of the rows in a published build.
+    pub(crate) fn of_entry(entry: &TaskEntry) -> Self {
+        let mut uses = Self(entry.source_rows.clone());
+        for rows in uses.0.values_mut() {
+            rows.read = 0;
+            rows.left_out.remove(UNUSED);
+        }
+        uses
+    }
+
+    /// The uses without some others; none if these are not among them.
+    pub(crate) fn minus(mut self, others: &Self) -> Option<Self> {
+        for (source_id, less) in &others.0 {
+            let rows = self.0.entry(source_id.clone()).or_default();
+            rows.records = rows.records.checked_sub(less.records)?;
+            rows.merged = rows.merged.checked_sub(less.merged)?;
+            rows.quarantined = rows.quarantined.checked_sub(less.quarantined)?;
+            for (reason, count) in &less.left_out {
+                let left = rows.left_out.get(reason)?.checked_sub(*count)?;
+                match left {
+                    0 => drop(rows.left_out.remove(reason)),
+                    left => drop(rows.left_out.insert(reason.clone(), left)),
+                }
+            }
+        }
+        Some(self)
     }
 
     /// The account of the pipeline's own sources. `read` are the rows of each that were read; what

@@ -95,15 +95,7 @@ pub(crate) fn check_snapshots(
             .any(|source| source.outcome == "new" && source.url == snapshot.url)
     };
     let known: Vec<&Snapshot> = inputs.iter().filter(|snapshot| !is_new(snapshot)).collect();
-    let damages = known
-        .par_iter()
-        .map(|snapshot| snapshots.damage(snapshot))
-        .collect::<Result<Vec<_>>>()?;
-    let Some((snapshot, damage)) = known
-        .into_iter()
-        .zip(damages)
-        .find_map(|(snapshot, damage)| Some((snapshot, damage?)))
-    else {
+    let Some((snapshot, damage)) = first_damage(&snapshots, &known)? else {
         return Ok(());
     };
     snapshots.forget(snapshot)?;
@@ -112,4 +104,19 @@ pub(crate) fn check_snapshots(
         Obtained::ByHand => "import the file again; look at the disk it was on",
     };
     Err(Error::format(damage).hint(hint))
+}
+
+/// Hashes snapshots in parallel. Returns the first that is missing or damaged, and how.
+pub(super) fn first_damage<'s>(
+    snapshots: &Snapshots,
+    wanted: &[&'s Snapshot],
+) -> Result<Option<(&'s Snapshot, String)>> {
+    let damages = wanted
+        .par_iter()
+        .map(|snapshot| snapshots.damage(snapshot))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(wanted
+        .iter()
+        .zip(damages)
+        .find_map(|(snapshot, damage)| Some((*snapshot, damage?))))
 }

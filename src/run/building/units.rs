@@ -161,6 +161,23 @@ impl TaskInUnits<'_> {
         ))
     }
 
+    /// As [`Self::fill`], where the units do not account for all rows: `account` adds the others to
+    /// the uses that the units found. Findings are left to the caller.
+    pub(super) fn fill_accounted(
+        &self,
+        stage: Stage<'_>,
+        units: usize,
+        read: &BTreeMap<String, u64>,
+        build: BuildUnit<'_>,
+        account: &dyn Fn(RowUses) -> Result<RowUses>,
+    ) -> Result<BuiltTask> {
+        let mut progress = self.side_by_side(units, &|number| build(number, &stage), None);
+        if progress.failures.is_empty() {
+            progress.rows = account(std::mem::take(&mut progress.rows))?;
+        }
+        self.conclude(stage, progress, read, None)
+    }
+
     /// Ends a task whose only unit is in the stage, and was judged there. `read` are the rows of
     /// each source. Findings go to `issues_file`.
     pub(crate) fn conclude_whole(

@@ -20,7 +20,7 @@ use crate::building::units::WorkUnit;
 use crate::fetching::remote::{REQUEST_BYTES, RemoteSnapshot};
 use crate::settings::RunSettings;
 use pubdata_build::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
-use pubdata_build::decode::{Archive, ReadAt};
+use pubdata_build::decode::{Archive, KeptRows, ReadAt};
 use pubdata_build::publish::{IsCompared, Stage, fault};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::Digest;
@@ -701,7 +701,7 @@ impl<'a> Here<'a> {
         let declaration = &self.settings.declarations.pipelines[&self.task.planned.pipeline_id];
         let context = context(self.settings, declaration, self.task.entry, &locate)
             .numbered(to_split.inputs().clone());
-        let part = to_split.split(input, &context, buckets, None, &path_of)?;
+        let part = to_split.split(input, &context, buckets, KeptRows::All, &path_of)?;
         let (rows, mut end, mut places) = (home.root().join("rows"), 0, BTreeMap::new());
         let mut file = std::fs::File::create(&rows).at("create", &rows)?;
         for (bucket, path) in part.files(&path_of) {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use polars::prelude::DataFrame;
 use proptest::prelude::*;
-use pubdata_build::decode::{HashPartitioner, Task, partition, read_partition};
+use pubdata_build::decode::{HashPartitioner, KeptRows, Task, partition, read_partition};
 use pubdata_core::ids::hash_bucket;
 use pubdata_core::provenance::POINTERS;
 
@@ -18,7 +18,7 @@ fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) ->
         key: "key",
         fallback_key,
         count,
-        only: None,
+        kept: KeptRows::All,
         path_of: &path_of,
     };
     let task = Task {
@@ -29,7 +29,7 @@ fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) ->
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        only: None,
+        kept: KeptRows::All,
     };
     let mut columns = Vec::new();
     for _ in 0..times {
@@ -165,7 +165,7 @@ fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
         key: "key",
         fallback_key: None,
         count: 4,
-        only: Some(2),
+        kept: KeptRows::OfBucket(2),
         path_of: &path_of,
     };
     let task = Task {
@@ -176,7 +176,7 @@ fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        only: None,
+        kept: KeptRows::All,
     };
     let (partitioned, ..) = partition(&task, partitioner).unwrap();
     assert_eq!((partitioned.rows, partitioned.filled), (100, [2].into()));
@@ -207,7 +207,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         key: "key",
         fallback_key: None,
         count: 1,
-        only: None,
+        kept: KeptRows::All,
         path_of: &path_of,
     };
     let task = Task {
@@ -218,7 +218,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        only: None,
+        kept: KeptRows::All,
     };
     let (partitioned, ..) = partition(&task, partitioner).unwrap();
     let written = std::fs::read(path_of(0)).unwrap();
@@ -263,7 +263,7 @@ fn a_file_without_the_column_is_refused() {
         key: "number",
         fallback_key: None,
         count: 2,
-        only: None,
+        kept: KeptRows::All,
         path_of: &path_of,
     };
     let task = Task {
@@ -274,7 +274,7 @@ fn a_file_without_the_column_is_refused() {
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        only: None,
+        kept: KeptRows::All,
     };
     let refused = partition(&task, partitioner).err().unwrap();
     assert!(

@@ -7,6 +7,7 @@ mod buckets;
 mod by_hand;
 pub mod calendar;
 mod changed_sources;
+mod changed_subjects;
 mod command_line;
 mod dates;
 mod declaration_faults;
