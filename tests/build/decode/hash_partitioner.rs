@@ -233,7 +233,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         assert!(
             read(&written[..length])
                 .unwrap_err()
-                .ends_with("is not as it was written"),
+                .ends_with("is damaged"),
             "{length} of {} bytes",
             written.len()
         );
@@ -242,9 +242,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         let mut other = written.clone();
         other[place] ^= 0x80;
         assert!(
-            read(&other)
-                .unwrap_err()
-                .ends_with("is not as it was written"),
+            read(&other).unwrap_err().ends_with("is damaged"),
             "byte {place}"
         );
     }
