@@ -118,7 +118,7 @@ fn built_again_by_todays_program_it_says_that_its_code_was_another() {
     );
     let text = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
     assert!(
-        text.contains("could not be built again, the others came out the same")
+        text.contains("could not be rebuilt, the others are the same")
             && text.contains("permit.nola: not possible: made by code version "),
         "{text}"
     );
@@ -428,7 +428,7 @@ fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
         assert_eq!(serde_json::Value::Object(found), expected);
         let text = place.pubdata(&["upgrade"]).expect(0).stdout;
         assert!(
-            text.contains("\nnothing needs to be rewritten: what is there is read as it is\n"),
+            text.contains("\nnothing needs to be rewritten: all files can be read as they are\n"),
             "{text}"
         );
         assert_eq!(files_below(&place.home()), before, "nothing is written");
@@ -518,7 +518,7 @@ fn files_of_a_newer_program_are_refused_by_name_and_what_can_be_made_again_is_no
             .pubdata(&["upgrade"])
             .expect(0)
             .stdout
-            .contains("makes it again when it is needed")
+            .contains("rebuilds it when needed")
     );
 }
 

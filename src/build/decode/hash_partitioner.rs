@@ -1,10 +1,10 @@
-//! Splits the records of a file into one file on disk per bucket, and reads a bucket's back as the
-//! frame that decoding makes.
+//! Splits the records of a file into one file on disk per bucket, and reads a bucket's file back as
+//! the frame that decoding makes.
 //!
-//! A bucket's file is blocks, one behind the other: the number of rows, the bytes of their numbers
-//! and those of their texts, 64 bits each, then the numbers and the texts. Of each row there are
-//! the length of each cell, its offset and its length in the source, as numbers of seven bits to a
-//! byte (LEB128), and its cells without anything between them.
+//! A bucket's file is a sequence of contiguous blocks. A block starts with three 64-bit counts: the
+//! rows, the bytes of their numbers and the bytes of their texts; then come the numbers and the
+//! texts. The numbers of a row are the length of each cell, then the row's offset and length in the
+//! source, as LEB128. The texts are its cells without separators.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{File, OpenOptions};
@@ -19,7 +19,7 @@ use super::text_frames::TextFrame;
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::hash_bucket;
 
-/// Bytes that are held before they are written, of all buckets together.
+/// Maximum number of bytes that all buckets together hold in memory before they are written.
 const HELD_BYTES: usize = 8 << 20;
 
 /// The rows that are written to the files of their buckets. All rows are read and counted.
@@ -31,12 +31,12 @@ pub enum KeptRows<'a> {
     OfKeys(&'a HashSet<String>),
 }
 
-/// Where the rows of a file go.
+/// How to distribute the rows of a file.
 #[derive(Clone, Copy)]
 pub struct HashPartitioner<'a> {
     /// Column whose text decides the bucket.
     pub key: &'a str,
-    /// Column that does where the key is empty.
+    /// Column that decides if the key is empty.
     pub fallback_key: Option<&'a str>,
     /// Number of buckets.
     pub count: u32,
@@ -45,15 +45,15 @@ pub struct HashPartitioner<'a> {
     pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
 
-/// Adds records to the files of their buckets, in their order. A record without a key goes to the
-/// first. Memory holds a record and at most twice [`HELD_BYTES`].
+/// Appends records to the files of their buckets, in order. A record without a key goes to the
+/// first bucket. Memory is bounded by one record and twice [`HELD_BYTES`].
 pub(super) struct Partition<'a> {
     partitioner: HashPartitioner<'a>,
     names: Vec<String>,
-    /// The columns whose texts decide the bucket: the first that has one.
+    /// Columns that decide the bucket: the first with a text counts.
     keys: Vec<usize>,
-    /// Of the record whose cells are taken: lengths and texts of its cells, and where the texts of
-    /// `keys` are in these.
+    /// The record being read: lengths and texts of its cells, and the ranges of the `keys` texts in
+    /// these.
     record: Block,
     key_texts: Vec<Range<usize>>,
     blocks: Vec<Block>,
@@ -62,7 +62,7 @@ pub(super) struct Partition<'a> {
     filled: BTreeSet<u32>,
 }
 
-/// Rows on their way to a file.
+/// Rows to write to a file.
 #[derive(Default)]
 struct Block {
     rows: u64,
@@ -70,13 +70,13 @@ struct Block {
     texts: String,
 }
 
-/// What became of the records of a file.
+/// Result of partitioning a file.
 pub struct Partitioned {
-    /// Names of the columns, in their order.
+    /// Names of the columns, in order.
     pub columns: Vec<String>,
-    /// Records that were read, whatever their bucket.
+    /// Number of records read, in any bucket.
     pub rows: u64,
-    /// Buckets that have rows of the file.
+    /// Buckets with rows of the file.
     pub filled: BTreeSet<u32>,
 }
 
@@ -254,7 +254,7 @@ impl Block {
         self.texts.clear();
     }
 
-    /// Adds the rows to the end of a file.
+    /// Appends the rows to a file.
     fn write_to(&self, path: &Path) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         let counts = [
@@ -268,21 +268,21 @@ impl Block {
     }
 }
 
-/// Reads the rows of one file that are in a bucket: the frame that [`super::decode`] makes, less
+/// Reads the rows of one file that are in a bucket, as the frame that [`super::decode`] makes, less
 /// the rows of other buckets.
 ///
 /// # Errors
-/// `Store`, when the file is not as it was written.
+/// `Store` if the file is damaged.
 pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
     let mut frame = TextFrame::new(columns);
     let file = match File::open(path) {
-        // No row of the file is in the bucket.
+        // No row of the source file is in the bucket.
         Err(error) if error.kind() == ErrorKind::NotFound => return frame.finish(numbers),
         file => file.at("open", path)?,
     };
     let mut left = file.metadata().at("read", path)?.len();
     let mut reader = BufReader::with_capacity(1 << 18, file);
-    let damaged = || Error::store(format!("{} is not as it was written", path.display()));
+    let damaged = || Error::store(format!("{} is damaged", path.display()));
     let mut counts = [0; 24];
     let mut content = Vec::new();
     while left > 0 {
@@ -305,7 +305,7 @@ pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Res
     frame.finish(numbers)
 }
 
-/// Adds the rows of a block to a frame; none where it is not as it was written.
+/// Adds the rows of a block to a frame; none if the block is damaged.
 fn read_block(
     frame: &mut TextFrame,
     columns: usize,

@@ -1,5 +1,4 @@
-//! Fills in the columns `warnings` and `validation_status`. A warning without a row to stand in
-//! becomes a note.
+//! Fills in the columns `warnings` and `validation_status`. A warning without a row becomes a note.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,13 +9,10 @@ use crate::normalise::DictionaryTexts;
 use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::issue::{Issue, Severity};
 
-/// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows'
-/// `warnings`: joined as lists are, sorted, each once. A warning about no row of the frame becomes
-/// a note; one about a row of a source that no record was made from is told by the account of the
-/// source's rows.
-///
-/// # Errors
-/// `Format`, when the frame lacks `record_id` or `warnings`: a programming error.
+/// Adds the codes of broken warning rules and of warnings from decode and normalise to the
+/// `warnings` of their rows. The codes are joined as lists are, sorted and deduplicated. A warning
+/// about no row of the frame becomes a note, unless it points to a source row: the count of the
+/// source's rows covers that.
 pub fn fill(
     mut frame: DataFrame,
     breaches: &[Breach],
@@ -90,7 +86,7 @@ pub fn fill(
     Ok(frame)
 }
 
-/// Whether a list of codes is as it is published: sorted, each once.
+/// Reports whether a list of codes is in its published form: sorted, each code once.
 fn is_sorted(codes: &str) -> bool {
     let mut last = "";
     codes.is_empty()
@@ -100,9 +96,6 @@ fn is_sorted(codes: &str) -> bool {
 }
 
 /// Counts records by warning code.
-///
-/// # Errors
-/// `Format`, when the frame lacks `warnings`: a programming error.
 pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
     for codes in frame
@@ -123,9 +116,6 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 }
 
 /// Fills in `validation_status` and puts the columns in the contract's order.
-///
-/// # Errors
-/// `Format`, when the frame lacks a column of the contract: a programming error.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
     let mut statuses = DictionaryTexts::with_capacity(frame.height());
     let (passed, passed_with_warnings) = (

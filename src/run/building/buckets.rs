@@ -1,6 +1,6 @@
-//! Builds a task bucket by bucket: the rows of its sources are split by the hash of a column into
-//! files of a scratch folder, and the pipeline's code makes the tables of one bucket after the
-//! other. Memory holds a few megabytes of rows, then a few buckets.
+//! Builds a task bucket by bucket, so that memory holds a few megabytes of rows, then a few
+//! buckets. The rows of the sources are split by the hash of a column into files of a scratch
+//! folder. The pipeline's code then makes the tables of each bucket in turn.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl TaskInUnits<'_> {
             buckets = buckets.count,
             "sources split"
         );
-        // The first is built whatever it holds: a dataset without rows has an empty part.
+        // The first bucket is always built: a dataset without rows has one empty part.
         let filled: Vec<u32> = (0..buckets.count)
             .filter(|bucket| *bucket == 0 || !split.is_empty(*bucket))
             .collect();
@@ -78,7 +78,8 @@ impl TaskInUnits<'_> {
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
         let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
-        // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
+        // Only the first bucket may contribute empty parts; they record that a dataset has no rows
+        // at all.
         tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
         let (inputs, read) = context.finish();
         let checked = check(
@@ -106,7 +107,7 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Builds one bucket for a replay; nothing is staged.
+/// Builds one bucket for a replay, without staging anything.
 pub(crate) fn build_bucket(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -119,7 +120,8 @@ pub(crate) fn build_bucket(
     let bucket = bucket.ok_or_else(|| {
         Error::contract(format!("the declaration no longer has a bucket `{name}`"))
     })?;
-    // Several people may trace while a run is under way.
+    // Several processes may trace while a run is under way, so the folder's name has the process
+    // id.
     let scratch = Scratch::begin(
         &settings.home,
         &entry.pipeline_id,

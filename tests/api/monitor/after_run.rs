@@ -248,7 +248,7 @@ async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
         .map(|told| told["error"].as_str().unwrap_or("done"))
         .collect();
     assert!(
-        errors[1].starts_with("the hook `no-such-program` cannot be started")
+        errors[1].starts_with("cannot start the hook `no-such-program`")
             && !errors[3].starts_with("done"),
         "{errors:?}"
     );
@@ -312,8 +312,8 @@ async fn whom_nobody_can_tell_changes_no_exit_code_and_no_secret_is_printed() {
         .run_with("no-such-program-anywhere --token T0PSECRET")
         .expect(20);
     for (warning, detail) in [
-        ("the hook did not do its work", "no-such-program-anywhere"),
-        ("the webhook was not told", "500"),
+        ("the hook failed to run", "no-such-program-anywhere"),
+        ("the webhook was not notified", "500"),
         ("the heartbeat was not sent", "302"),
     ] {
         assert!(

@@ -417,7 +417,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
         ),
         (
             vec!["verify-receipt", "-", "--key", "a+b+c"],
-            "is no key to verify with",
+            "is not a verification key",
         ),
         (
             vec!["verify-receipt", "-", "--key", "/no/such/key"],
@@ -425,7 +425,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
         ),
         (
             vec!["verify-receipt", "-", "--key", secret.to_str().unwrap()],
-            "this is the key that signs",
+            "this is a signing key",
         ),
         (vec!["receipt", "nonsense"], "nonsense"),
         (vec!["receipt", "no.dataset:1"], "has no dataset"),

@@ -186,7 +186,7 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let told = sealed.seal(50).stderr;
     assert!(
         told.contains("does not know")
-            && told.contains("nobody of yours has written log/nightly/tile/entries/000.p/2"),
+            && told.contains("none of your publishers wrote log/nightly/tile/entries/000.p/2"),
         "{told}"
     );
     // With a checkpoint that nobody signed.
@@ -207,7 +207,7 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let told = sealed.seal(60).stderr;
     assert!(
         told.contains("is not signed by data.example.org/2026/nightly")
-            && told.contains("somebody has written below log/"),
+            && told.contains("somebody else has written below log/"),
         "{told}"
     );
     for name in ["tile/entries/000.p/2", "checkpoint/0000000002"] {
@@ -296,8 +296,8 @@ fn a_log_that_was_put_back_is_the_one_that_was_signed_or_is_not_signed_on() {
     lose();
     let told = sealed.seal(60).stderr;
     assert!(
-        told.contains("has not the 3 releases that were signed from here")
-            && told.contains("whoever has seen that would see a fork"),
+        told.contains("does not have the 3 releases that this home signed")
+            && told.contains("clients that have seen them would see a fork"),
         "{told}"
     );
     assert!(!sealed.log_file("checkpoint").exists(), "nothing is signed");

@@ -405,7 +405,7 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
     );
     let (_, unread) = page.split_once("Not read for this dataset: ").unwrap();
     assert!(
-        unread.contains("even where it repeats a published value")
+        unread.contains("even if it repeats a published value")
             && unread.contains("<code>permit_<wbr>location</code>"),
         "{unread}"
     );
@@ -652,7 +652,7 @@ async fn what_this_server_cannot_look_at_is_said_and_not_kept() {
         .take();
     assert_eq!(
         nobody["replay"]["reason"],
-        "this server does not look at the publishers' files"
+        "this server has no access to the publishers' files"
     );
     assert_eq!(nobody["sources"][1]["bytes"]["shown"], "unavailable");
 }

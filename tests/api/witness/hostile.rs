@@ -20,12 +20,9 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
         ),
         (
             Reply::body(200, vec![0xff; 40]),
-            "/v1/log/checkpoint is no text",
+            "/v1/log/checkpoint is not text",
         ),
-        (
-            note("nonsense"),
-            "shows no key that its log is verified with",
-        ),
+        (note("nonsense"), "presents no verification key for its log"),
         (
             Reply::status(500),
             "/v1/log/checkpoint answered with status 500",

@@ -115,7 +115,7 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
         let report = auditor.look().await.unwrap();
         wrong(
             &report,
-            "the log is another one: its first 300 releases have the root",
+            "the log was replaced: its first 300 releases have the root",
         );
         assert!(
             report.notes.iter().any(|note| note.starts_with("seen on "))
@@ -140,7 +140,7 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
             (&seen["note"], &forked[CHECKPOINT][..])
         );
         // The same again is no other evidence.
-        wrong(&auditor.look().await.unwrap(), "the log is another one");
+        wrong(&auditor.look().await.unwrap(), "the log was replaced");
         assert_eq!(auditor.evidence().len(), number + 1);
     }
 
@@ -223,7 +223,7 @@ async fn two_servers_that_show_different_logs_under_one_key_are_found_out() {
     }
     auditor.url = other;
     let report = auditor.look().await.unwrap();
-    wrong(&report, "the log is another one: its first ");
+    wrong(&report, "the log was replaced: its first ");
     assert!(
         report
             .problems
@@ -278,7 +278,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
         (
             "/v1/log/key",
             b"data.example.org/2026/nightly+00000000+AAAA".to_vec(),
-            "the server shows another key than data.example.org/2026/nightly+",
+            "the server presents another key than data.example.org/2026/nightly+",
         ),
         (
             CHECKPOINT,
@@ -288,12 +288,12 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
         (
             CHECKPOINT,
             of_another_log.into_bytes(),
-            "the checkpoint is of the log data.example.org/2026/stable, and the key of data.example.org/2026/nightly",
+            "the checkpoint belongs to the log data.example.org/2026/stable, and the key to data.example.org/2026/nightly",
         ),
         (
             CHECKPOINT,
             key.sign("no checkpoint\n").into_bytes(),
-            "what is signed is no checkpoint",
+            "the signed text is not a checkpoint",
         ),
         (
             CHECKPOINT,
@@ -360,7 +360,7 @@ async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() 
             error
                 .way_out()
                 .unwrap()
-                .contains("put it back from a backup")
+                .contains("restore it from a backup")
         );
     }
 }
@@ -425,10 +425,7 @@ async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() 
     };
     let report = auditor.look().await.unwrap();
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
-    assert_eq!(
-        report.problems[0],
-        "the log became another one while it was looked at"
-    );
+    assert_eq!(report.problems[0], "the log changed during the check");
     assert!(
         report.problems[1..]
             .iter()

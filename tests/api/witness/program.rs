@@ -43,9 +43,9 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
     let quick = ["--records", "3", "--publisher-mb", "0", "--seed", "5"];
     let first = asked(&auditor, &quick).await.expect(0);
     assert!(
-        first
-            .stdout
-            .contains("key taken on trust: compare it with what the publisher says elsewhere"),
+        first.stdout.contains(
+            "key trusted on first use: compare it with what the publisher says elsewhere"
+        ),
         "{first:#?}"
     );
     assert!(
@@ -165,7 +165,7 @@ fn what_belongs_to_other_ways_of_verifying_is_refused() {
     assert!(
         refused
             .stderr
-            .contains("`non+sen+se` is no key to verify with"),
+            .contains("`non+sen+se` is not a verification key"),
         "{refused:#?}"
     );
     place.pubdata(&url).expect(30);

@@ -92,7 +92,7 @@ async fn a_value_that_is_changed_in_either_place_is_told() {
     liar.replaces("/v1/provenance/", r#""length":"#, r#""length":1"#);
     wrong(
         &auditor.look().await.unwrap(),
-        "the receipt has other places in the publisher's files than /v1/provenance",
+        "the receipt has other source pointers than /v1/provenance",
     );
     liar.replaces(
         "/v1/provenance/",

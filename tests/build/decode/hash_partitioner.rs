@@ -29,7 +29,7 @@ fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) ->
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        kept: KeptRows::All,
+        only: None,
     };
     let mut columns = Vec::new();
     for _ in 0..times {
@@ -176,7 +176,7 @@ fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        kept: KeptRows::All,
+        only: None,
     };
     let (partitioned, ..) = partition(&task, partitioner).unwrap();
     assert_eq!((partitioned.rows, partitioned.filled), (100, [2].into()));
@@ -218,7 +218,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        kept: KeptRows::All,
+        only: None,
     };
     let (partitioned, ..) = partition(&task, partitioner).unwrap();
     let written = std::fs::read(path_of(0)).unwrap();
@@ -233,7 +233,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         assert!(
             read(&written[..length])
                 .unwrap_err()
-                .ends_with("is not as it was written"),
+                .ends_with("is damaged"),
             "{length} of {} bytes",
             written.len()
         );
@@ -242,9 +242,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         let mut other = written.clone();
         other[place] ^= 0x80;
         assert!(
-            read(&other)
-                .unwrap_err()
-                .ends_with("is not as it was written"),
+            read(&other).unwrap_err().ends_with("is damaged"),
             "byte {place}"
         );
     }
@@ -274,7 +272,7 @@ fn a_file_without_the_column_is_refused() {
         input: 7,
         member_number: 9,
         max_bytes: MAX_BYTES,
-        kept: KeptRows::All,
+        only: None,
     };
     let refused = partition(&task, partitioner).err().unwrap();
     assert!(

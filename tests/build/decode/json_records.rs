@@ -192,7 +192,7 @@ fn a_file_without_the_declared_attributes_or_list_is_an_error() {
     .unwrap_err()
     .to_string();
     assert!(
-        twice.contains("the attributes `a b` and `a-b` are both `a_b`"),
+        twice.contains("the attributes `a b` and `a-b` both map to `a_b`"),
         "{twice}"
     );
     let empty = Source::new(b"[]", None, format(None, false), plan_of(&["a"]))

@@ -117,7 +117,7 @@ fn a_name_that_is_there_twice_is_refused() {
     );
     assert_eq!(
         refusal(&bytes),
-        "1 members are there twice, and which one counts cannot be told: CIK1.json"
+        "1 members occur twice, so it is unclear which ones are valid: CIK1.json"
     );
 }
 
@@ -221,7 +221,7 @@ fn a_member_that_goes_beyond_the_file_or_into_another_is_refused() {
     let beyond = replaced(&honest, &packed, &0x7fff_ff00_u32.to_le_bytes());
     assert!(
         refusal(&beyond)
-            .contains("`CIK1.json` declares 2147483392 packed bytes, and the file ends before"),
+            .contains("`CIK1.json` declares 2147483392 packed bytes, but the file ends before"),
         "{}",
         refusal(&beyond)
     );
@@ -320,7 +320,7 @@ fn a_member_of_a_table_that_is_there_twice_is_refused() {
         .to_string();
     assert_eq!(
         error,
-        "member `rates.csv` is there twice, and which one counts cannot be told"
+        "member `rates.csv` occurs twice, so it is unclear which one is valid"
     );
     let others = placed(&replaced(&zipped, b"Notes.csv", b"notes.csv"));
     assert_eq!(
@@ -331,6 +331,6 @@ fn a_member_of_a_table_that_is_there_twice_is_refused() {
         pubdata_build::decode::member_names(&others.path, "notes*")
             .unwrap_err()
             .to_string()
-            .contains("`notes.csv` is there twice")
+            .contains("`notes.csv` occurs twice")
     );
 }

@@ -252,14 +252,16 @@ fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_l
         .unwrap_err()
         .to_string();
     assert!(
-        closed.contains("the columns are not those declared (neither mapped nor ignored: `story`)"),
+        closed.contains(
+            "the columns differ from the declaration (neither mapped nor ignored: `story`)"
+        ),
         "{closed}"
     );
     let renamed = Source::new(bytes, None, normalized(&[]), plan("issued_date"))
         .decode(None)
         .unwrap_err()
         .to_string();
-    let expected = "`issued_date` is missing, and `issue_date` is new: perhaps the same under another name; neither mapped nor ignored: `issue_date`, `story`";
+    let expected = "`issued_date` is missing, and `issue_date` is new: the publisher may have renamed it; neither mapped nor ignored: `issue_date`, `story`";
     assert!(renamed.contains(expected), "{renamed}");
 }
 

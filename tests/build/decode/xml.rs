@@ -149,11 +149,14 @@ fn what_is_not_well_formed_is_refused_with_its_byte() {
         ("<r a='1' a='2'/>", "byte 0: "),
         (
             "<r xmlns:p='u' xmlns:q='u' p:a='1' q:a='2'/>",
-            "byte 0: attribute `a` is there twice",
+            "byte 0: attribute `a` occurs twice",
         ),
         ("<r a=1/>", "byte 0: "),
-        ("<p:r/>", "byte 0: prefix `p` stands for no namespace"),
-        ("<r p:a='1'/>", "byte 0: prefix `p` stands for no namespace"),
+        ("<p:r/>", "byte 0: prefix `p` is not bound to a namespace"),
+        (
+            "<r p:a='1'/>",
+            "byte 0: prefix `p` is not bound to a namespace",
+        ),
         ("<r><!-- </r>", "byte 3: "),
         ("<r>\u{0}</r>", "byte 3: a control character"),
     ];

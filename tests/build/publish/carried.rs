@@ -350,7 +350,7 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
         )
         .unwrap_err()
         .to_string();
-    assert!(error.contains("subject 0001 is there twice"), "{error}");
+    assert!(error.contains("subject 0001 occurs twice"), "{error}");
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains(&format!("`{wrong}` is no line about the next subject")),
+            error.contains(&format!("`{wrong}` does not describe the next subject")),
             "{error}"
         );
     }
@@ -401,7 +401,7 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("tells of subjects with 0 rows, and there are 3"),
+        error.contains("lists subjects with 0 rows, but the part has 3"),
         "{error}"
     );
 }
@@ -459,7 +459,7 @@ fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("rows are of 0002, which is no subject of the shard"),
+        error.contains("rows belong to 0002, which is not a subject of the shard"),
         "{error}"
     );
 }

@@ -271,7 +271,7 @@ async fn what_cannot_be_carried_or_fitted_together_is_refused() {
     assert!(
         error
             .to_string()
-            .contains("no release yet to carry test.places/vintage=2024 from"),
+            .contains("no release yet to reuse test.places/vintage=2024 from"),
         "{error}"
     );
     assert!(
@@ -488,7 +488,7 @@ async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_rep
     assert!(
         error
             .to_string()
-            .contains("2023.parquet is carried over, and is missing or damaged"),
+            .contains("2023.parquet is missing or damaged"),
         "{error}"
     );
     assert_eq!(place.current().await, Some(before.release_id));

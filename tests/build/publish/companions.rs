@@ -361,7 +361,10 @@ async fn missing_changed_and_added_companions_are_told() {
     for (problem, (path, word)) in told.iter().zip([
         (PACKAGE, "is missing or was changed"),
         (LOG, "is missing or was changed"),
-        ("00000000000000000001.json", "is not of the release"),
+        (
+            "00000000000000000001.json",
+            "does not belong to the release",
+        ),
     ]) {
         assert!(
             problem.contains(path) && problem.contains(word) && problem.contains(id.as_str()),

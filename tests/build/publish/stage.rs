@@ -390,7 +390,7 @@ fn rows_out_of_order_or_twice_or_in_the_wrong_place_are_refused() {
             "record_id",
             ["test.place:1", "test.place:2", "test.place:2"],
         ),
-        &["`test.place:2` is there twice"],
+        &["`test.place:2` occurs twice"],
     );
     check_refused(
         twice("record_id", ["test.place:1", "other:2", "test.place:3"]),

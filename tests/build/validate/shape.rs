@@ -77,7 +77,7 @@ fn pointer_to_an_unknown_input_is_an_error() {
         });
         assert_eq!(
             message,
-            "test.thing year=2023: row 0 holds source pointers that are not of this build's inputs"
+            "test.thing year=2023: row 0 holds source pointers that do not belong to this build's inputs"
         );
     }
 }

@@ -467,7 +467,7 @@ async fn a_member_that_cannot_be_read_blocks_and_is_named() {
             "CIK0000354950.json",
             "\"form\":[\"",
             "\"form\":[\"X\",\"",
-            "`form` has 39 places and `accessionNumber` has 38",
+            "`form` has 39 values and `accessionNumber` has 38",
         ),
         (
             "CIK0000055785.json",

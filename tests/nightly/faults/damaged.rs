@@ -43,7 +43,7 @@ impl Kind {
                 _ if *name == "upgrade" && answer.stderr.is_empty() => {
                     assert!(
                         answer.stdout.contains("unreadable (1)")
-                            && answer.stdout.contains("put it back from a backup"),
+                            && answer.stdout.contains("restore them from a backup"),
                         "{what}: {answer:#?}"
                     );
                 }

@@ -186,7 +186,7 @@ fn a_pipe_in_place_of_a_snapshot_is_counted_as_unreadable_and_not_as_hashed() {
             && unreadable[0]
                 .as_str()
                 .unwrap()
-                .contains("cannot be read: what stands there is no file"),
+                .contains("cannot be read: it is not a regular file"),
         "{answer:#}"
     );
     assert_eq!(answer["missing"], serde_json::json!([]));

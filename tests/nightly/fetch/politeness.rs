@@ -51,7 +51,7 @@ async fn retry_after_is_honoured_in_seconds_and_as_a_date() {
 #[tokio::test]
 async fn a_server_that_asks_for_a_long_rest_is_left_alone_until_the_next_run() {
     let desk = Desk::new().await;
-    let expected = "the server answered 429 Too Many Requests, and asks to be left alone for 3600 s, longer than the 300 s that are waited";
+    let expected = "the server answered 429 Too Many Requests, and asks to wait 3600 s, longer than the maximum of 300 s";
     let error = desk
         .check_refused(
             &desk.request("/table.dat"),
@@ -148,9 +148,7 @@ async fn a_refusal_is_not_argued_with() {
         .await;
     assert_eq!(
         error.way_out(),
-        Some(
-            "publishers refuse clients that do not say who they are: set PUBDATA_CONTACT to an e-mail address"
-        )
+        Some("publishers refuse anonymous clients: set PUBDATA_CONTACT to an e-mail address")
     );
     assert_eq!(desk.publisher.all_requests().len(), 2);
     desk.settings.contact = Some("data@example.org".to_owned());

@@ -238,7 +238,7 @@ async fn the_way_stays_encrypted() {
 async fn a_circle_is_told() {
     check_refused(
         "/table.dat",
-        "where it was asked already: the redirects lead round in a circle",
+        "which was requested already: the redirects form a loop",
     )
     .await;
     let desk = desk().await;
@@ -246,7 +246,7 @@ async fn a_circle_is_told() {
     desk.publisher.route("/a", vec![to("/table.dat")]);
     let error = desk.fail(&request(&desk)).await;
     let expected = "source `test.table`: https://data.example.org/table.dat: redirected to https://data.example.org/a: the server answered 302 Found and points to \
-                    `/table.dat`, where it was asked already: the redirects lead round in a circle";
+                    `/table.dat`, which was requested already: the redirects form a loop";
     assert_eq!(error.to_string(), expected);
     assert_eq!(
         desk.publisher.all_requests().len(),

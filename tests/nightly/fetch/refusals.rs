@@ -93,7 +93,7 @@ async fn what_cannot_be_the_file_is_refused_by_its_headers() {
         &request,
         &table(50),
         packed,
-        "the server sent the file with content encoding zstd, which was not asked for",
+        "the server sent the file with content encoding zstd, which was not requested",
     )
     .await;
     let unasked = Reply::body(206, table(9)).header("Content-Range", "bytes 0-9/10");
@@ -421,11 +421,11 @@ async fn only_declared_kinds_of_urls_are_asked() {
     for (url, expected) in [
         (
             "http://data.example/table.dat",
-            "URL http://data.example/table.dat: `http` is not fetched",
+            "URL http://data.example/table.dat: `http` is not supported",
         ),
         (
             "ftp://data.example/table.dat",
-            "URL ftp://data.example/table.dat: `ftp` is not fetched",
+            "URL ftp://data.example/table.dat: `ftp` is not supported",
         ),
         ("table.dat", "URL table.dat: relative URL without a base"),
         (

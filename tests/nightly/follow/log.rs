@@ -224,7 +224,7 @@ fn an_empty_segment_is_damaged_and_stays_as_it_is() {
     for _ in 0..2 {
         let error = EventLog::open(&home, |_| ()).err().unwrap().to_string();
         assert!(
-            error.ends_with("line 1: is not there: the file is empty"),
+            error.ends_with("line 1: is missing: the file is empty"),
             "{error}"
         );
     }

@@ -460,7 +460,7 @@ async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_ha
     let warned = |said: &Answer, detail: &str| {
         assert!(
             said.stderr.lines().any(|line| line
-                .contains("the address for lineage was not told all")
+                .contains("the lineage address did not receive all events")
                 && line.contains(detail)),
             "{}",
             said.stderr
@@ -473,7 +473,7 @@ async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_ha
     // Three are tried, then no other is sent.
     warned(
         &said,
-        "3 of 6 events were not sent after the first had failed: no answer of 127.0.0.1",
+        "3 of 6 events were not sent after the first had failed: no answer from 127.0.0.1",
     );
     assert_eq!(night.written().len(), 6);
     let said = night
@@ -492,7 +492,7 @@ async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_ha
     std::fs::write(night.place.home().join("runs"), "no folder").unwrap();
     let said = night.run(&[TASK]).expect(0);
     assert!(
-        said.stderr.contains("lineage is not written down"),
+        said.stderr.contains("lineage events are not written"),
         "{}",
         said.stderr
     );

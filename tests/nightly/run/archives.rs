@@ -411,7 +411,7 @@ async fn a_member_that_is_there_twice() {
         }
         Reply::file(bytes).etag("\"twice\"")
     };
-    refused(twice, ExitCode::Blocked, &["there twice", AMD]).await;
+    refused(twice, ExitCode::Blocked, &["twice, so it is unclear", AMD]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -191,7 +191,7 @@ fn the_same_file_with_another_date_is_published_under_that_date() {
     let run = desk.run().expect(10);
     let reasons = run.reasons(SOURCE);
     assert!(
-        reasons.contains("the date of a file by hand is now 2026-11-20 and was 2026-11-13"),
+        reasons.contains("the date of an imported file is now 2026-11-20 and was 2026-11-13"),
         "{reasons}"
     );
     assert_eq!(
@@ -235,7 +235,7 @@ fn a_build_that_a_file_by_hand_stops_says_who_imported_it_and_how_it_is_taken_ba
     let reasons = desk.run().expect(20).reasons(SOURCE);
     let word = format!(" by ada: if it is the wrong file, `pubdata import {SOURCE} --withdraw`");
     assert!(
-        reasons.contains(&format!("{URL} is by hand, imported 20")) && reasons.contains(&word),
+        reasons.contains(&format!("{URL} was imported manually on 20")) && reasons.contains(&word),
         "{reasons}"
     );
     assert!(
@@ -263,7 +263,7 @@ fn a_file_below_the_floor_is_refused_with_its_size_the_floor_and_the_place_on_a_
     let place =
         "DIR/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
     assert!(
-        refused.contains("a sample is not imported but put on a mirror of samples")
+        refused.contains("do not import a sample: put it on a mirror of samples")
             && refused.contains(place),
         "{refused}"
     );
@@ -293,7 +293,7 @@ fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
             && task["reasons"][0]
                 .as_str()
                 .unwrap()
-                .contains("a person fetches this file"),
+                .contains("this file needs a manual import"),
         "{task}"
     );
     assert_eq!(
@@ -318,7 +318,7 @@ fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
     );
     let shown = desk.pubdata(&["status"]).expect(0).stdout;
     let first = shown
-        .find("needs a person: 1\n  missing")
+        .find("needs attention: 1\n  missing")
         .unwrap_or_else(|| panic!("{shown}"));
     assert!(
         shown[first..].contains("; never published")

@@ -506,7 +506,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
     assert_eq!(
         task(&plan, &newest).state,
         TaskState::NotPublished(vec![
-            "only some of its files so far: 1 are still to come".to_owned()
+            "only some of its files are published: 1 are still missing".to_owned()
         ])
     );
     assert_eq!(
@@ -793,7 +793,7 @@ async fn a_late_edition_is_told_as_a_task_that_has_failed() {
         assert_eq!(
             message,
             (expected == "FAIL")
-                .then_some("late since 2026-11-01: no newer edition of its sources has come")
+                .then_some("late since 2026-11-01: no newer edition of its sources has arrived")
         );
         assert_eq!(
             events[2]["outputs"].as_array().unwrap().len(),

@@ -112,7 +112,7 @@ fn a_renamed_column() {
             INCOME,
             "`B19013_E001` is missing",
             "neither mapped nor ignored: `B19013_1E`",
-            "in the declaration",
+            "with the declaration",
         ],
     );
 }

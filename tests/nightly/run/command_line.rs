@@ -42,7 +42,7 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
         ),
         (
             &["check", "--declarations", "/no/such/folder"],
-            "is no folder",
+            "is not a folder",
         ),
         (
             &["import", "seattle", &file],
@@ -63,7 +63,7 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
         ),
         (
             &["import", "license.fl_dbpr", &file, "--date", "2026-02-30"],
-            "--date 2026-02-30 is no day",
+            "--date 2026-02-30 is not a date",
         ),
         (
             &["accept", "license.fl_dbpr", "--until", "tomorrow"],

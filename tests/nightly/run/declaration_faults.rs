@@ -258,7 +258,7 @@ fn a_setting_that_cannot_be_read_is_named_with_the_nearest_that_can() {
             "pipelines/business/fl_sunbiz.toml",
             "title_codes = [\"P\"",
             "title_codes = [\"PX\"",
-            &["settings.title_codes: every one of `title_codes` stands in `titles` too"],
+            &["settings.title_codes: every entry of `title_codes` must be in `titles` too"],
         ),
         (
             "pipelines/tax/california.toml",

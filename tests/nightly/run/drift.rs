@@ -109,7 +109,7 @@ fn records_of_another_list_are_told() {
         size_of(number - 10_000).to_string()
     }));
     assert!(
-        refusal.contains("100 % of the records of then are gone"),
+        refusal.contains("100 % of the earlier records are gone"),
         "{refusal}"
     );
 }

@@ -66,7 +66,7 @@ fn a_file_that_a_person_downloaded_is_published_and_traced_to_its_bytes() {
     assert!(
         shown
             .stdout
-            .contains(&format!("{URL} (downloaded by hand)")),
+            .contains(&format!("{URL} (downloaded manually)")),
         "{}",
         shown.stdout
     );
@@ -322,7 +322,7 @@ fn an_accepted_loss_is_believed_by_the_next_run() {
     let reasons = blocked.reasons(SOURCE);
     assert!(
         reasons.contains("fewer than the")
-            && reasons.contains(&format!("{URL} is by hand, imported 20")),
+            && reasons.contains(&format!("{URL} was imported manually on 20")),
         "{reasons}"
     );
     assert!(
@@ -349,7 +349,7 @@ fn what_cannot_be_accepted_is_told_with_what_can() {
             "license.fl_dbrp",
             "`license.fl_dbrp` is no task, pipeline, source or dataset",
         ),
-        ("census.acs5", "its layout is known from files already"),
+        ("census.acs5", "its layout is already known from files"),
         (
             "license.fl_dbpr:host_key=SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw",
             "is not fetched over SFTP",
@@ -478,7 +478,7 @@ fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
     assert!(elsewhere.stderr.contains(way_out), "{elsewhere:#?}");
     let ahead = import(&url, "2999-01-01").expect(40);
     assert!(
-        ahead.stderr.contains("--date 2999-01-01 is not here yet"),
+        ahead.stderr.contains("--date 2999-01-01 is in the future"),
         "{ahead:#?}"
     );
     import(&url, "2026-09-02").expect(0);

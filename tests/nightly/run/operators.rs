@@ -243,7 +243,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     }
     let shown = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
-        shown.starts_with(&format!("needs a person: 1\n  blocked {SCHOOLS} since ")),
+        shown.starts_with(&format!("needs attention: 1\n  blocked {SCHOOLS} since ")),
         "{shown}"
     );
 
@@ -253,8 +253,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
         .expect(0)
         .stdout;
     assert!(
-        dry.contains("lets through what blocked the last run")
-            && dry.contains("nothing was written"),
+        dry.contains("overrides what blocked the last run") && dry.contains("nothing was written"),
         "{dry}"
     );
     let dry = place
@@ -388,7 +387,7 @@ fn a_quiet_run_prints_nothing_when_all_is_well_and_what_needs_a_person_otherwise
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     let told = run().expect(30);
     assert!(
-        told.stdout.starts_with("needs a person: 1\n")
+        told.stdout.starts_with("needs attention: 1\n")
             && told.stdout.contains(&format!("missing {ACS_2023} since ")),
         "{told:#?}"
     );
@@ -424,14 +423,14 @@ fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told(
             .pubdata(&["status"])
             .expect(0)
             .stdout
-            .starts_with("nothing needs a person\n")
+            .starts_with("nothing needs attention\n")
     );
     std::fs::remove_dir_all(place.home().join("state/partial")).ok();
     std::fs::write(place.home().join("state/partial"), "a file").unwrap();
     place.run(&[]).expect(60);
     let shown = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
-        shown.starts_with("needs a person: 1\n  failed run since ")
+        shown.starts_with("needs attention: 1\n  failed run since ")
             && shown.contains("state/partial"),
         "{shown}"
     );
@@ -456,7 +455,7 @@ fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told(
             .pubdata(&["status"])
             .expect(0)
             .stdout
-            .starts_with("nothing needs a person\n")
+            .starts_with("nothing needs attention\n")
     );
 }
 

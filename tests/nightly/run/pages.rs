@@ -260,10 +260,7 @@ async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
         "offset=40 is missing, and the one before it is full",
     );
     site.write_page(20, &site.rows[..20]);
-    says(
-        &site.run().await,
-        "offset=20 is the one before it once more",
-    );
+    says(&site.run().await, "offset=20 repeats the page before it");
 
     // The first page alone is the list, when it is not full.
     site.write_page(0, &site.rows[..19]);
@@ -302,7 +299,8 @@ async fn a_list_that_lost_pages_is_not_believed_but_one_whose_last_page_shrank_i
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Blocked, "{report:#?}");
     assert!(
-        report.tasks[0].reasons[0].contains("of the last release; more than 20 % is not believed"),
+        report.tasks[0].reasons[0]
+            .contains("of the last release; a loss of more than 20 % is rejected"),
         "{:?}",
         report.tasks[0].reasons
     );

@@ -699,7 +699,7 @@ fn a_damaged_receipt_is_named_with_its_way_out_and_upgrade_tells_the_formats() {
     ] {
         let words = [
             &format!(
-                "the receipt of sec.financials unit {} is damaged",
+                "the result of sec.financials unit {} is damaged",
                 figures.units[0]
             ),
             "delete its unit.json below staging/",
@@ -808,10 +808,10 @@ fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
             "does not list the columns without a value",
             |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = Value::Null,
         ),
-        ("permit.nola", "rows, and", |receipt| {
+        ("permit.nola", "rows, but", |receipt| {
             part_of(receipt, "permit.permit")["rows"] = json!(1)
         }),
-        ("permit.nola", "bytes, and", |receipt| {
+        ("permit.nola", "bytes, but", |receipt| {
             part_of(receipt, "permit.permit")["size_bytes"] = json!(1)
         }),
         ("permit.nola", "another task", |receipt| {
@@ -868,7 +868,7 @@ fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
         );
         let words = [
             message,
-            "says what its parts do not show",
+            "contradicts its parts",
             "nothing is published",
             "/unit.json",
         ];

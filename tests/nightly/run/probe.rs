@@ -326,13 +326,13 @@ fn a_renamed_column_is_known_by_its_place_and_the_written_declaration_says_so() 
         with_header(&text, |header| header.replace("OriginalState", "Region"))
     });
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
-    let line = "# guessed: `region` has the same place among the columns\ncolumns.address_state = [\"originalstate\", \"region\"]\n";
+    let line = "# guessed: `region` has the same position among the columns\ncolumns.address_state = [\"originalstate\", \"region\"]\n";
     assert!(suggestion(&source).contains(line), "{source:#}");
     run_with_suggestions(&place, SEATTLE).expect(0);
     let text =
         std::fs::read_to_string(written(&place).join("pipelines/permit/seattle.toml")).unwrap();
     assert!(
-        text.contains(" # guessed: `region` has the same place among the columns\n"),
+        text.contains(" # guessed: `region` has the same position among the columns\n"),
         "{text}"
     );
 }

@@ -142,7 +142,7 @@ fn a_selector_that_selects_nothing_is_refused() {
     assert!(
         answer
             .stderr
-            .contains("no tables of its own, its files are read by nces.ccd_directory"),
+            .contains("no tables, its files are read by nces.ccd_directory"),
         "{answer:#?}"
     );
 }
@@ -187,7 +187,7 @@ fn who_only_looks_makes_no_home() {
         assert!(
             answer
                 .stderr
-                .contains(&format!("{} is no home of pubdata", place.home().display())),
+                .contains(&format!("{} is not a pubdata home", place.home().display())),
             "{answer:#?}"
         );
         assert_eq!(
@@ -208,7 +208,7 @@ fn a_run_says_that_it_makes_a_home() {
             .stderr
     };
     let said = format!(
-        "there is no home at {} yet: it is made now",
+        "there is no home at {} yet: creating it",
         place.home().display()
     );
     assert!(run(&place).contains(&said));

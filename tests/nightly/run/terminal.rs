@@ -146,7 +146,7 @@ fn names_of_keys_and_of_users_are_shown_as_text() {
         assert!(
             refused
                 .stderr
-                .contains("the name of a key has no control characters"),
+                .contains("the name of a key must not have control characters"),
             "{refused:#?}"
         );
     }
@@ -258,7 +258,7 @@ async fn answers_of_servers_are_shown_as_text() {
             screen
                 .text
                 .lines()
-                .any(|line| line.contains("not renewed") && line.contains("202e")),
+                .any(|line| line.contains("task not rebuilt") && line.contains("202e")),
             "{form}: {screen:#?}"
         );
     }

@@ -140,7 +140,7 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
     assert_eq!(counts(&place.manifest()), before, "nothing else changed");
     let status = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
-        status.contains("needs a person: ") && status.contains("new_column"),
+        status.contains("needs attention: ") && status.contains("new_column"),
         "{status}"
     );
     // Told until it is seen to: nothing is built anew, and the exit code is the same.
@@ -381,7 +381,7 @@ async fn a_register_of_which_no_state_comes_is_missing() {
         "{report:#?}"
     );
     assert!(
-        report.tasks[0].reasons[0].contains("none of its files came"),
+        report.tasks[0].reasons[0].contains("none of its files arrived"),
         "{:?}",
         report.tasks[0].reasons
     );

@@ -268,7 +268,7 @@ fn what_cannot_be_built_alone_is_not_told_apart_and_says_why() {
         .stdout;
     assert!(
         text.contains("why: source bytes or declaration")
-            && text.contains("permit.cincinnati: not told apart: with the other"),
+            && text.contains("permit.cincinnati: causes not separated: with the other"),
         "{text}"
     );
 }

@@ -367,7 +367,10 @@ async fn one_metric_of_all_areas_is_paged_and_narrowed_by_state_and_vintage() {
             unknown.problem().0,
             unknown.json()["detail"].as_str().unwrap()
         ),
-        (400, "`popluation` is no metric; did you mean `population`?")
+        (
+            400,
+            "`popluation` is not a metric; did you mean `population`?"
+        )
     );
     assert_eq!(
         world

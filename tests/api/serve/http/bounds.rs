@@ -55,7 +55,7 @@ async fn one_key_never_has_all_requests() {
         second.json()["detail"]
             .as_str()
             .unwrap()
-            .starts_with("as many requests of this client"),
+            .starts_with("the client has reached its limit of concurrent requests"),
         "{}",
         second.json()
     );

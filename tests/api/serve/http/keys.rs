@@ -277,7 +277,7 @@ fn wrong_wishes_list_what_is_possible() {
         (error.kind(), error.to_string().as_str()),
         (
             ErrorKind::Config,
-            "the name of a key has no control characters: `ada\\u{9b}2J`"
+            "the name of a key must not have control characters: `ada\\u{9b}2J`"
         )
     );
     assert_eq!(

@@ -126,7 +126,7 @@ async fn keys_that_are_gone_or_damaged_are_told_of_once() {
     }
     let said = errors(&log);
     assert!(
-        said.len() == 1 && said[0].contains("keys.json is gone: every API key is refused"),
+        said.len() == 1 && said[0].contains("keys.json is missing: every API key is refused"),
         "{said:?}"
     );
 

@@ -195,14 +195,14 @@ async fn bodies_that_http_would_call_413_and_415_are_400() {
         twice.json()["detail"]
             .as_str()
             .unwrap()
-            .contains("the field `locations` is there twice"),
+            .contains("the field `locations` occurs twice"),
         "{}",
         twice.json()
     );
     let large = post("application/json", " ".repeat(70_000)).await;
     assert_eq!(
         large.json()["detail"],
-        "the body is larger than 65536 bytes, the most that is taken: send less at once"
+        "the body is larger than the limit of 65536 bytes: split the request"
     );
     assert_eq!(
         post(

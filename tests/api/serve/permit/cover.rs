@@ -103,7 +103,7 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
         none["meta"]["notices"][0]["message"]
             .as_str()
             .unwrap()
-            .starts_with("No permit of us-il-chicago is of the type `plumbing`")
+            .starts_with("No published permit of us-il-chicago is of the type `plumbing`")
     );
     assert_eq!(
         notices(
@@ -156,7 +156,7 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
         (&nppes["kinds"], &nppes["gaps"]),
         (
             &json!(["physician"]),
-            &json!(["only what holders state of themselves", "no dates of issue"])
+            &json!(["self-reported by holders only", "no dates of issue"])
         )
     );
 }
@@ -250,16 +250,13 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
             "{query}"
         );
         assert!(
-            detail.contains("does not mean that there are none")
-                && says.iter().all(|part| detail.contains(part)),
+            detail.contains("permits may exist") && says.iter().all(|part| detail.contains(part)),
             "{detail}"
         );
     }
     let (status, _, detail) = problem("lat=40.7128&lon=-74.006").await;
     assert!(
-        status == 404
-            && detail.contains("us-ny-nyc (3 permits)")
-            && detail.contains("is not known"),
+        status == 404 && detail.contains("us-ny-nyc (3 permits)") && detail.contains("may be near"),
         "{detail}"
     );
     // New York City's permits have no coordinates here: no circle finds them.
@@ -270,7 +267,7 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
     assert!(
         detail
             .contains("60201 (Evanston, IL); 1 of 3 lists lack ZIP codes (`gaps` of /v1/coverage)")
-            && detail.contains("is not known"),
+            && detail.contains("may be there"),
         "{detail}"
     );
     let (status, code, _) = problem("zip=99999").await;
@@ -299,7 +296,7 @@ async fn a_city_that_a_list_names_otherwise_is_found_by_address_and_told_otherwi
     let world = world_with_zips().await;
     let answer = world.get("/v1/permits/search?city=Flushing&state=ny").await;
     assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()));
-    let expected = "permits cannot be found by the city `Flushing`: us-ny-nyc covers `Flushing` and has for the city there `QUEENS`. Ask for that `city`, or for an `address`";
+    let expected = "permits cannot be found by the city `Flushing`: us-ny-nyc covers `Flushing` but names the city `QUEENS`. Search by that `city`, or by `address`";
     assert_eq!(answer.json()["detail"], expected);
     assert_eq!(ids(&world, "city=New%20York&state=NY").await, ["M"]);
     for query in [

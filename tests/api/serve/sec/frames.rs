@@ -180,7 +180,7 @@ async fn a_frame_is_paged_and_says_what_is_wrong_with_a_question() {
         problem("revenues?fiscal_year=2024").await,
         (
             (400, "invalid_parameter".to_owned()),
-            "`revenues` is no metric; did you mean `revenue`?".to_owned()
+            "`revenues` is not a metric; did you mean `revenue`?".to_owned()
         )
     );
     assert_eq!(

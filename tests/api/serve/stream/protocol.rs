@@ -290,7 +290,7 @@ async fn wrong_wishes_are_refused_and_the_connection_stays() {
             json!({"type": 3, "id": "s"}),
             "invalid_parameter",
             "Invalid parameter",
-            "`type` is not a text",
+            "`type` is not a string",
         ),
         (
             json!({"id": "s"}),

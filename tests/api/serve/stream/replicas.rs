@@ -248,7 +248,7 @@ async fn keys_of_a_servers_home_that_count_no_more_are_told_of() {
         .find(|line| line.contains("API keys of this home"))
         .unwrap_or_else(|| panic!("{told}"));
     assert!(
-        line.contains("2 API keys of this home do not count")
+        line.contains("2 API keys of this home are not valid")
             && line.contains(&format!("pubdata keys create --store {url}")),
         "{line}"
     );

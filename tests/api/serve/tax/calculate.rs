@@ -324,7 +324,7 @@ async fn numbers_of_a_sale_are_read_to_the_digit() {
         ),
         (
             r#"{"to": {"city": "Dallas"}, "amount": 1}"#,
-            "`to.city` needs `to.state`, or a ZIP code in its place",
+            "`to.city` needs `to.state`, or a ZIP code instead",
         ),
         (
             r#"{"to": {"zip": "97201"}, "line_items": [7]}"#,

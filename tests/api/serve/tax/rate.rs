@@ -355,7 +355,7 @@ async fn each_way_of_taxing_has_its_answer() {
         .iter()
         .find(|notice| notice["code"] == "STATE_NOT_COVERED")
         .unwrap();
-    let said = "No rate of sales tax in Louisiana is published here, which is not a rate of zero. 4.45 percent until 2024; the rate of today is not confirmed.";
+    let said = "This release has no sales tax rate for Louisiana. A missing rate is not a rate of zero. 4.45 percent until 2024; the rate of today is not confirmed.";
     assert_eq!(notice["message"], said);
     let nevada = of("zip=89101").await;
     assert_eq!(

@@ -212,7 +212,7 @@ async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_
     assert_eq!(
         site.text(&error),
         format!(
-            "source `test.table`: SERVER/doc/table.dat: 127.0.0.1 shows the host key {host_key} (ssh-ed25519), which nobody has confirmed yet; nothing was sent to it"
+            "source `test.table`: SERVER/doc/table.dat: 127.0.0.1 shows the host key {host_key} (ssh-ed25519), which is not confirmed yet; no login was attempted"
         )
     );
     assert!(
@@ -229,7 +229,7 @@ async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_
         ..login.clone()
     });
     let error = site.desk.fail(&site.request()).await;
-    assert!(site.text(&error).contains(&format!("shows the host key {host_key} (ssh-ed25519), and {other} is the one it is known by; nothing was sent to it")));
+    assert!(site.text(&error).contains(&format!("shows the host key {host_key} (ssh-ed25519), but {other} is the known one; no login was attempted")));
     assert_eq!(
         (error.kind(), site.server.sent().len()),
         (ErrorKind::Fetch, 2),
@@ -265,7 +265,7 @@ async fn what_is_not_there_is_absent_and_what_is_no_file_is_refused() {
         .await;
     assert_eq!(
         site.text(&error),
-        "source `test.table`: SERVER/doc: there is a folder in place of the file"
+        "source `test.table`: SERVER/doc: the path is a folder"
     );
     let error = site
         .desk

@@ -244,7 +244,7 @@ fn a_person_is_told_everything_on_one_page() {
     for said in [
         "permit.boulder from all 2 records",
         "permit_number",
-        "a person must decide (",
+        "you must decide (",
         "cadence: how often",
         "2 permit.permit",
         "pubdata check --declarations",

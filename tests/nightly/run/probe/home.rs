@@ -132,7 +132,7 @@ fn a_file_that_a_person_fetches_is_foreseen_once_it_was_imported() {
         .expect(0);
     let imported = source(&desk.foreseen(&[FLORIDA]).expect(10), FLORIDA);
     assert_eq!(
-        imported["in_use"], "in use: the file that a person imported (2026-11-20)",
+        imported["in_use"], "in use: the file imported manually (2026-11-20)",
         "{imported:#}"
     );
     assert!(

@@ -132,7 +132,7 @@ fn the_nights_on_samples_write_no_log() {
         "what is not of those nights is told when asked for: {told}"
     );
     assert!(
-        !told.contains("not renewed")
+        !told.contains("task not rebuilt")
             && !told.contains("snapshot")
             && !told.contains("pubdata-probe"),
         "{told}"
@@ -226,7 +226,7 @@ fn a_refusal_is_told_with_the_way_out() {
     );
     let text = shown(&place, "probe", &[SEATTLE]).stdout;
     assert!(
-        text.contains("\nwhat a person can do\n")
+        text.contains("\nwhat you can do\n")
             && text.contains("`pubdata import permit.seattle FILE`"),
         "{text}"
     );
