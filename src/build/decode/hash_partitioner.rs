@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use polars::prelude::DataFrame;
 
-use super::records::TakeRecords;
+use super::records::{KeyFilter, TakeRecords};
 use super::text_frames::TextFrame;
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::hash_bucket;
@@ -111,9 +111,9 @@ impl<'a> Partition<'a> {
         let key = key.map(|key| &self.record.texts[key.clone()]);
         let hash = || key.map_or(0, |key| hash_bucket(key, self.partitioner.count));
         match self.partitioner.kept {
-            KeptRows::All => Some(hash()),
             KeptRows::OfBucket(bucket) => Some(bucket).filter(|bucket| *bucket == hash()),
-            KeptRows::OfKeys(keys) => key.is_none_or(|key| keys.contains(key)).then(hash),
+            // Other rows do not pass the filter.
+            KeptRows::All | KeptRows::OfKeys(_) => Some(hash()),
         }
     }
 
@@ -168,6 +168,20 @@ impl TakeRecords for Partition<'_> {
 
     fn finish(&mut self) -> Result<()> {
         self.write()
+    }
+
+    fn filter(&self) -> Option<KeyFilter<'_>> {
+        match self.partitioner.kept {
+            KeptRows::OfKeys(keys) => Some(KeyFilter {
+                columns: &self.keys,
+                keys,
+            }),
+            KeptRows::All | KeptRows::OfBucket(_) => None,
+        }
+    }
+
+    fn skip(&mut self) {
+        self.rows += 1;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Converts the cells of records of all formats to text. Trims blanks and zero bytes; an empty cell
 //! is null.
 
+use std::collections::HashSet;
+
 use super::Malformed;
 use super::encoding::text_of;
 use super::header::{ColumnFindings, Resolved};
@@ -36,6 +38,20 @@ pub(super) trait TakeRecords {
     fn end(&mut self, offset: u64, length: u64) -> Result<()>;
     /// Receives the end of the file.
     fn finish(&mut self) -> Result<()>;
+    /// Returns the filter that records have to pass, if any.
+    fn filter(&self) -> Option<KeyFilter<'_>> {
+        None
+    }
+    /// Counts a record that does not pass the filter.
+    fn skip(&mut self) {}
+}
+
+/// Drops records by their keys before their other cells are read.
+#[derive(Clone, Copy)]
+pub(super) struct KeyFilter<'a> {
+    /// Columns whose texts are keys: the first that is not empty is the record's key.
+    pub(super) columns: &'a [usize],
+    pub(super) keys: &'a HashSet<String>,
 }
 
 /// Destination of a file's records, and facts about its columns.
@@ -86,21 +102,36 @@ impl<'f, 's> Records<'f, 's> {
         length: u64,
         mut cell: impl FnMut(usize) -> Option<&'c [u8]>,
     ) -> Result<()> {
-        for (column, (position, has_value)) in resolved
-            .positions
-            .iter()
-            .zip(&mut self.has_value)
-            .enumerate()
-        {
-            let bytes = position
+        let mut bytes_of = |column: usize| {
+            resolved.positions[column]
                 .and_then(&mut cell)
                 .map(without_blanks)
-                .unwrap_or_default();
+                .unwrap_or_default()
+        };
+        let text =
+            |bytes| text_of(self.encoding, bytes).expect("the caller has checked the record");
+        if let Some(filter) = self.sink.records.filter() {
+            let texts = filter.columns.iter().map(|column| text(bytes_of(*column)));
+            let mut keys = texts.map(|text| text.trim_matches(is_blank).to_owned());
+            let key = keys.find(|key| !key.is_empty());
+            if key.is_some_and(|key| !filter.keys.contains(&key)) {
+                for (column, has_value) in self.has_value.iter_mut().enumerate() {
+                    if *has_value == Some(false) {
+                        let text = text(bytes_of(column));
+                        *has_value = Some(!text.trim_matches(is_blank).is_empty());
+                    }
+                }
+                self.sink.records.skip();
+                return Ok(());
+            }
+        }
+        for (column, has_value) in self.has_value.iter_mut().enumerate() {
+            let bytes = bytes_of(column);
             if bytes.is_empty() {
                 self.sink.records.cell(column, "");
                 continue;
             }
-            let text = text_of(self.encoding, bytes).expect("the caller has checked the record");
+            let text = text(bytes);
             let text = text.trim_matches(is_blank);
             if !text.is_empty() {
                 *has_value = Some(true);
