@@ -87,7 +87,7 @@ description = "Shows the layout."
 const PIPELINE_PATH: &str = "pipelines/test/parcels.toml";
 const CONTRACT_PATH: &str = "schemas/test/parcel.toml";
 
-/// Findings, as `pubdata check` prints them, after a change to the pipeline or the contract above.
+/// Returns the findings of `pubdata check` after a change to the pipeline or the contract above.
 fn findings_after(path: &str, from: &str, to: &str) -> Vec<String> {
     let original = if path == PIPELINE_PATH {
         PIPELINE
@@ -96,7 +96,7 @@ fn findings_after(path: &str, from: &str, to: &str) -> Vec<String> {
     };
     assert!(
         original.contains(from),
-        "no `{from}` in {path}: the case would test nothing"
+        "no `{from}` in {path}: the case would test no change"
     );
     let changed = original.replacen(from, to, 1);
     let files = DeclarationFiles::built_in().with(&[
@@ -118,7 +118,7 @@ fn built_in_declarations_have_no_findings() {
 }
 
 #[test]
-fn a_pipeline_and_a_contract_beside_the_built_in_ones_are_read() {
+fn pipeline_and_contract_beside_the_built_in_ones_are_read() {
     assert_eq!(findings_after(PIPELINE_PATH, "", ""), Vec::<String>::new());
 }
 
@@ -296,7 +296,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
 }
 
 #[test]
-fn what_is_missing_at_the_end_is_told_at_the_last_line() {
+fn key_missing_at_the_end_is_reported_at_the_last_line() {
     for (text, line) in [
         ("pipeline_id = \"test.parcels\"\n[settings.status\n", 2),
         ("a = [\n\n\n", 1),

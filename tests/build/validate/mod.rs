@@ -1,5 +1,5 @@
-//! Validation against a contract made for the tests: every kind of rule once, on a table small
-//! enough to read.
+//! Validates tables against a test contract: every kind of rule once, on a table small enough to
+//! read.
 
 mod columns;
 mod expectations;
@@ -24,7 +24,7 @@ use pubdata_core::provenance::{Inputs, Obtained, Snapshot, SourcePointer};
 
 const CONTRACT: &str = include_str!("thing.toml");
 
-/// The built-in contracts and the test contract.
+/// Returns the built-in contracts and the test contract.
 pub fn contracts() -> &'static Contracts {
     static CONTRACTS: LazyLock<Contracts> = LazyLock::new(|| {
         Declarations::load(
@@ -40,7 +40,7 @@ pub fn contract() -> &'static Contract {
     &contracts()["test.thing"]
 }
 
-/// The test contract with one text of its file replaced.
+/// Returns the test contract with one text of its file replaced.
 pub fn changed_contract(from: &str, to: &str) -> Contract {
     assert!(CONTRACT.contains(from));
     let text = CONTRACT.replace(from, to);
@@ -140,7 +140,7 @@ pub fn frame(rows: &[Row]) -> DataFrame {
     DataFrame::new(rows.len(), columns).unwrap()
 }
 
-/// A frame as text, one line per row, for comparing whole tables.
+/// Formats a frame as text, one line per row, to compare whole tables.
 pub fn lines(frame: &DataFrame) -> Vec<String> {
     let cell = |column: &Column, row: usize| match column.get(row).unwrap() {
         AnyValue::List(numbers) => format!(
@@ -193,7 +193,7 @@ pub fn snapshot(source_id: &str) -> Snapshot {
     }
 }
 
-/// Inputs with two snapshots (0 `test.a`, 1 `test.b`) and one member (1 `a.csv`).
+/// Returns inputs with two snapshots (0 `test.a`, 1 `test.b`) and one member (1 `a.csv`).
 pub fn inputs() -> Inputs {
     let mut inputs = Inputs::new(vec![snapshot("test.b"), snapshot("test.a")]);
     assert_eq!(inputs.member_number(Some("a.csv")), 1);
@@ -249,7 +249,7 @@ pub fn verdict_of(rows: &[Row]) -> Verdict {
     .unwrap()
 }
 
-/// What a verdict says of why nothing may be published.
+/// Returns the reasons of a verdict that blocks publication.
 pub fn messages(verdict: Verdict) -> Vec<String> {
     verdict
         .blocked
@@ -259,7 +259,7 @@ pub fn messages(verdict: Verdict) -> Vec<String> {
 }
 
 /// Asserts which rules a row breaks beside one that keeps them all: `(code, detail)` in order of
-/// code. Each is quarantined.
+/// code. Each finding quarantines the row.
 pub fn check(row: Row, expected: &[(&str, &str)]) {
     let verdict = verdict_of(&[self::row("99", "median_age"), row.clone()]);
     let found: Vec<(&str, &str)> = verdict
