@@ -39,7 +39,7 @@ Exit codes:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct AcceptArgs {
-    /// What you approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
+    /// Rule or layout to approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
     /// Last day on which it applies. By default a rule applies to one run, anything else until it

@@ -12,9 +12,9 @@ use pubdata_core::provenance::SourceRows;
 /// Why a command failed: printed to standard error, on one line and instead of its document.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ErrorReport<'a> {
-    /// What went wrong, readable alone.
+    /// The failure, readable alone.
     error: String,
-    /// What to do about it; null if the message is sufficient.
+    /// The next step; null if the message is sufficient.
     hint: Option<&'a str>,
     /// Kind of failure. Exit codes: `config` 40, `fetch` and `unfinished` 30, `format` and
     /// `contract` 20, `busy` 50, `store` 60.

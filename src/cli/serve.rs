@@ -104,7 +104,7 @@ pub(super) struct ServeArgs {
         value_name = "ORIGIN"
     )]
     cors_origin: Vec<String>,
-    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`, nobody.
+    /// Readers of the pages: `public`, everyone; `keyed`, holders of a key; `off`, no one.
     /// Default: `public` on a loopback address, else `keyed`.
     #[arg(long, env = "PUBDATA_PAGES", value_parser = ["public", "keyed", "off"], value_name = "WHO")]
     pages: Option<String>,

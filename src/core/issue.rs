@@ -30,7 +30,7 @@ pub struct SourceFinding {
     /// Machine-readable name in snake case, such as `new_column` or `file_missing`;
     /// docs/OPERATIONS.md lists them.
     pub code: String,
-    /// What was observed, and what to do about it; complete in itself.
+    /// The observation and the next step; complete in itself.
     pub detail: String,
 }
 
@@ -60,7 +60,7 @@ pub struct Issue {
     pub dataset_id: String,
     /// The record, or the source's own key if no record could be built.
     pub record: Option<String>,
-    /// What was observed and what was expected, complete in itself.
+    /// The observation and the expectation; complete in itself.
     pub detail: String,
     /// The source text of the record, cut to 2,000 characters.
     pub source_text: Option<String>,

@@ -23,7 +23,7 @@ pub struct Acceptance {
     #[serde(flatten)]
     #[schemars(with = "AcceptedMembers")]
     pub what: Accepted,
-    /// Who accepted it.
+    /// Name of the operator who accepted it.
     pub by: String,
     /// Time of the decision, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -38,7 +38,7 @@ pub struct Acceptance {
     pub is_withdrawn: bool,
 }
 
-/// What an operator accepts of a source, pipeline or dataset.
+/// Property of a source, pipeline or dataset that an operator accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Accepted {

@@ -16,7 +16,7 @@ use pubdata_core::printable::{is_unprintable, printable};
 /// Prefix of keys, by which scanners recognise a leaked one.
 pub(super) const KEY_PREFIX: &str = "pd_";
 
-/// What a key permits: one scope per product family, one for the stream, one for administration.
+/// Permission of a key: one scope per product family, one for the stream, one for administration.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

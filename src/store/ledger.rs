@@ -65,7 +65,7 @@ pub struct ImportedFile {
     pub sha256: Digest,
     /// Name of the user.
     pub by: String,
-    /// What was known of the URL before the import; restored when the file is withdrawn.
+    /// State of the URL before the import; restored when the file is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<KnownUrl>,
 }
@@ -82,7 +82,7 @@ pub struct LedgerTask {
     /// Issues of its sources that needed attention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
-    /// What the operator can do about it; entries of earlier versions have it in the reason.
+    /// Next step of the operator; entries of earlier versions have it in the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
     /// The first day on which an edition of its sources was late.

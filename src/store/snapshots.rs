@@ -58,12 +58,12 @@ pub struct KnownUrl {
     /// ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub future_date: Option<String>,
-    /// What the publisher's document stated about the file at the last fetch.
+    /// Statement of the publisher's document about the file at the last fetch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<KnownChange>,
 }
 
-/// What a publisher's document stated about a file's last change when the file was last fetched.
+/// Statement of a publisher's document about a file's last change, as of the last fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownChange {
     /// Instant of the change, seconds since 1970-01-01.

@@ -475,7 +475,7 @@ fn read_quoted(
     .map(drop)
 }
 
-/// What follows the lines of a record.
+/// State after the last line of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     GoesOn,

@@ -208,7 +208,7 @@ fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// What decides which columns of a part have no value.
+/// Rows that decide which columns of a part have no value.
 struct EmptyColumns<'a> {
     merged: &'a RecordBatch,
     kept: usize,

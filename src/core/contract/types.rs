@@ -31,7 +31,7 @@ pub struct Contract {
     pub geography_type: Option<String>,
     /// API paths answered from this table.
     pub serves: Vec<String>,
-    /// What a reader might expect here but will not find.
+    /// Content that a reader might expect here but will not find.
     pub not_covered: Vec<String>,
     /// URLs at the publisher, by name. In the texts `{column}` is replaced by the record's value,
     /// `{cik_number}` by its CIK without zeros and `{accession_compact}` by its accession number
@@ -171,7 +171,7 @@ impl Column {
 pub struct ColumnType {
     /// How a value is stored.
     pub physical: Physical,
-    /// What a value means.
+    /// Meaning of a value.
     pub description: String,
     /// Total digits of a decimal; 0 for other types.
     #[serde(default)]

@@ -50,7 +50,7 @@ pub struct Declaration {
     pub sources: Vec<Source>,
     /// How to split a build that is too large for memory.
     pub buckets: Option<Buckets>,
-    /// What is expected of each produced dataset, by dataset id.
+    /// Expectations of each produced dataset, by dataset id.
     #[serde(default)]
     pub expect: BTreeMap<String, Expectations>,
     /// Facts that only this pipeline's Rust code reads and checks.

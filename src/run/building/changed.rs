@@ -253,7 +253,7 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// What all buckets of a build share.
+/// State that all buckets of a build share.
 struct Units<'a> {
     task: &'a TaskInUnits<'a>,
     build: BuildWhole,

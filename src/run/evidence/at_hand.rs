@@ -1,5 +1,5 @@
 //! Provides the snapshots for a rebuild: from the home, or from the store if the home lacks them.
-//! Of an archive that is built member by member, it fetches only the members that are read.
+//! From an archive that is built member by member, it fetches only the members that are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -29,7 +29,7 @@ const LONGEST_REST: Duration = Duration::from_secs(600);
 /// Settings of a follower.
 pub struct FollowSettings {
     pub home: Home,
-    /// Where servers on other machines find the follower's log; the home itself if no store is
+    /// Store in which servers on other machines find the follower's log; the home itself if none is
     /// configured.
     pub store: SharedStore,
     pub declarations: Declarations,

@@ -500,7 +500,7 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
-    /// Copies files to split. Of an archive, copies only the wanted members if they are smaller
+    /// Copies files to split. Copies only the selected members of an archive if they are smaller
     /// than half of it.
     async fn bring_members<'s>(
         &self,

@@ -1,5 +1,5 @@
-//! Selects the files that a probe requests. Of a source with many files, these are the first and
-//! the newest. If the newest may be unpublished, earlier files serve as fallbacks.
+//! Selects the files that a probe requests: the first and the newest of a source with many
+//! files. If the newest may be unpublished, earlier files serve as fallbacks.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl<'a> Foreseen<'a> {
     }
 
     /// Returns the files of a source without a listing, each as a row of alternative addresses: the
-    /// first address with a file counts. Of many files, only the first and the newest are included.
+    /// first address with a file counts. Includes only the first and the newest of many files.
     /// A file named by its period is followed by the files of earlier periods.
     pub(super) fn addresses(
         &self,

@@ -53,7 +53,7 @@ pub struct Event {
     pub task_id: Option<String>,
     /// Reason as text, 1,000 characters at most; null if unknown.
     pub reason: Option<String>,
-    /// What the operator can do about it; null if there is nothing to do.
+    /// Next step of the operator; null if there is nothing to do.
     pub next_step: Option<String>,
     /// The day since which an edition is late; null for other events.
     pub late_since: Option<Date>,

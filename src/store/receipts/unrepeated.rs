@@ -1,5 +1,5 @@
-//! Parses JSON and rejects objects that name a member twice, as RFC 8785 requires. Of two members,
-//! one reader could show the first and another check the second.
+//! Parses JSON and rejects objects that name a member twice, as RFC 8785 requires. One
+//! reader could show the first of two members and another check the second.
 
 use std::fmt::{Formatter, Result as Formatted};
 

@@ -106,8 +106,7 @@ fn every_alert_is_tested_and_has_a_severity_and_a_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queried_metrics_are_exported_and_exported_ones_documented()
- {
+async fn queried_metrics_are_exported_and_exported_ones_documented() {
     let served = Served::of(Place::published()).await;
     // A request, so that its counter exists.
     served.get("/healthz").await;

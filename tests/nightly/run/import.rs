@@ -197,7 +197,7 @@ fn import_for_a_source_of_several_files_must_name_one() {
     );
 }
 
-/// The program may fetch this source too: on some nights the publisher's site allows it.
+/// The program may fetch this source too: on some days the publisher's site allows it.
 #[test]
 fn imported_file_counts_until_the_publisher_has_one_at_least_as_new() {
     let folder = tempfile::tempdir().unwrap();
